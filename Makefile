@@ -1,0 +1,67 @@
+# Every target sets up what it needs. `make run` and `make test` are all that a newcomer has to know.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+BIN := .venv/bin
+DATA ?= data
+ARGS ?=
+
+.PHONY: help setup run test lint format protos baseline lock bench load eval replay clean
+
+help: ## Say what there is
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: .venv/ready ## Make .venv with the service, the client and the tools of development in it
+
+.venv/ready: requirements-dev.lock pyproject.toml clients/python/pyproject.toml clients/python/generate.py $(wildcard protos/ironclaw/memory/v1/*.proto)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; set PYTHON=..."; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e clients/python -e .
+	@touch $@
+
+run: setup ## Serve on 127.0.0.1:50051 with the folder ./data (DATA=, ARGS=)
+	$(BIN)/ironclaw-memory serve --data-dir $(DATA) $(ARGS)
+
+test: setup ## Run every test
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup ## Check protos, style, types and the direction of imports
+	$(BIN)/buf format -d --exit-code
+	$(BIN)/buf lint
+	$(BIN)/buf breaking --against protos/baseline.binpb
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## Bring protos and code into shape
+	$(BIN)/buf format -w
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+protos: setup ## Generate the Python messages and stubs anew
+	$(BIN)/python clients/python/generate.py
+
+baseline: setup ## Accept the protos of today as what later ones must not break
+	$(BIN)/buf build -o protos/baseline.binpb
+
+lock: setup ## Resolve requirements-dev.lock anew
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-emit-index-url --no-header --upgrade \
+		--output-file requirements-dev.lock requirements-dev.in
+
+bench: setup ## Measure reads, writes and searches against their floors, and how they grow
+	$(BIN)/python -m bench $(ARGS)
+
+load: setup ## Load a server of its own on loopback (ARGS="--seconds 20 --clients 16")
+	$(BIN)/python -m bench.load $(ARGS)
+
+eval: setup ## Measure recall through the service: make eval DATASET=path/to/locomo.json
+	@test -n "$(DATASET)" || { echo "DATASET=path/to/locomo.json is needed; the README says where it comes from."; exit 1; }
+	$(BIN)/python -m bench.eval_locomo $(DATASET) $(ARGS)
+
+replay: setup ## Replay recorded tool calls: make replay TRACES=folder
+	@test -n "$(TRACES)" || { echo "TRACES=folder of recordings is needed."; exit 1; }
+	$(BIN)/python -m bench.replay_traces $(TRACES)
+
+clean: ## Remove what make made; your data stay
+	rm -rf .venv build dist clients/python/src/ironclaw .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,158 @@
+"""From the service's answers to the client's values. One function a message; nothing is lost or made up on the way."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
+from google.protobuf.timestamp_pb2 import Timestamp
+from ironclaw.memory.v1 import admin_service_pb2 as admin
+from ironclaw.memory.v1 import advisory_pb2 as advisory
+from ironclaw.memory.v1 import memory_service_pb2 as memory
+
+from . import results
+
+
+def enum_name(enum: EnumTypeWrapper, value: int, prefix: str) -> str:
+    """Return a value's name without its prefix; enums are open, so a newer server may send a number without a name."""
+    if value not in enum.values():
+        return f"unknown_{value}"
+    return str(enum.Name(value)).removeprefix(prefix).lower()
+
+
+def _time(stamp: Timestamp) -> datetime:
+    return stamp.ToDatetime(tzinfo=UTC)
+
+
+def to_advisory(message: advisory.Advisory) -> results.Advisory:
+    """Convert an advisory."""
+    return results.Advisory(
+        code=enum_name(advisory.AdvisoryCode, message.code, "ADVISORY_CODE_"),
+        message=message.message,
+        line=message.line if message.HasField("line") else None,
+        count=message.count if message.HasField("count") else None,
+    )
+
+
+def to_write_result(answer: memory.WriteResponse) -> results.WriteResult:
+    """Convert the answer of Write."""
+    return results.WriteResult(
+        status=enum_name(memory.WriteStatus, answer.status, "WRITE_STATUS_"),
+        path=answer.path,
+        append=answer.append if answer.HasField("append") else None,
+        replacements=answer.replacements if answer.HasField("replacements") else None,
+        message=answer.message if answer.HasField("message") else None,
+        content_length=answer.content_length,
+        content_sha256=answer.content_sha256,
+        advisories=tuple(map(to_advisory, answer.advisories)),
+        replayed=answer.replayed,
+    )
+
+
+def to_read_result(answer: memory.ReadResponse) -> results.ReadResult:
+    """Convert the answer of Read."""
+    return results.ReadResult(
+        path=answer.path,
+        content=answer.content,
+        word_count=answer.word_count,
+        content_sha256=answer.content_sha256,
+        size_bytes=answer.size_bytes,
+        updated_at=_time(answer.updated_at),
+        version=answer.version,
+    )
+
+
+def to_search_result(answer: memory.SearchResponse) -> results.SearchResult:
+    """Convert the answer of Search."""
+    return results.SearchResult(
+        query=answer.query,
+        results=tuple(results.SearchHit(r.content, r.score, r.path, r.is_hybrid_match) for r in answer.results),
+        search_scope=answer.search_scope,
+        external_services_searched=answer.external_services_searched,
+        documents_searched=answer.documents_searched,
+    )
+
+
+def to_tree_result(answer: memory.TreeResponse) -> results.TreeResult:
+    """Convert the answer of Tree."""
+    return results.TreeResult(tuple(map(_tree_entry, answer.entries)), answer.truncated)
+
+
+def _tree_entry(entry: memory.TreeEntry) -> results.TreeEntry:
+    """Convert an entry and what is below it: at most 10 levels."""
+    return results.TreeEntry(
+        name=entry.name,
+        is_folder=entry.kind == memory.TREE_ENTRY_KIND_FOLDER,
+        expanded=entry.expanded,
+        children=tuple(map(_tree_entry, entry.children)),
+    )
+
+
+def to_profile_set_result(answer: memory.ProfileSetResponse) -> results.ProfileSetResult:
+    """Convert the answer of ProfileSet."""
+    status = enum_name(memory.ProfileSetStatus, answer.status, "PROFILE_SET_STATUS_")
+    return results.ProfileSetResult(status, answer.replayed)
+
+
+def to_tool_catalogue(answer: memory.ListToolsResponse) -> results.ToolCatalogue:
+    """Convert the answer of ListTools."""
+    return results.ToolCatalogue(tuple(map(_tool, answer.tools)), answer.guidance)
+
+
+def _tool(tool: memory.Tool) -> results.Tool:
+    return results.Tool(
+        id=tool.id,
+        description=tool.description,
+        input_schema_json=tool.input_schema_json,
+        output_schema_json=tool.output_schema_json,
+        prompt=tool.prompt,
+        writes=tool.writes,
+    )
+
+
+def to_invoke_result(answer: memory.InvokeToolResponse) -> results.InvokeResult:
+    """Convert the answer of InvokeTool."""
+    error = answer.error
+    return results.InvokeResult(
+        output_json=answer.output_json,
+        advisories=tuple(map(to_advisory, answer.advisories)),
+        error=results.ToolError(error.kind, error.reason, error.message) if answer.HasField("error") else None,
+    )
+
+
+def to_document_version(version: admin.DocumentVersion) -> results.DocumentVersion:
+    """Convert one version of a listing."""
+    return results.DocumentVersion(
+        version=version.version,
+        content_sha256=version.content_sha256,
+        size_bytes=version.size_bytes,
+        kept_at=_time(version.kept_at),
+        reason=enum_name(admin.VersionReason, version.reason, "VERSION_REASON_"),
+    )
+
+
+def to_version_content(answer: admin.ReadVersionResponse) -> results.VersionContent:
+    """Convert the answer of ReadVersion."""
+    return results.VersionContent(
+        path=answer.path,
+        version=answer.version,
+        content=answer.content,
+        content_sha256=answer.content_sha256,
+        size_bytes=answer.size_bytes,
+    )
+
+
+def to_restore_result(answer: admin.RestoreVersionResponse) -> results.RestoreResult:
+    """Convert the answer of RestoreVersion."""
+    return results.RestoreResult(
+        path=answer.path,
+        version=answer.version,
+        content_length=answer.content_length,
+        content_sha256=answer.content_sha256,
+        replayed=answer.replayed,
+    )
+
+
+def to_delete_result(answer: admin.DeleteDocumentResponse) -> results.DeleteResult:
+    """Convert the answer of DeleteDocument."""
+    return results.DeleteResult(answer.kept_version or None, answer.replayed)

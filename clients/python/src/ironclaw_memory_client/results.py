@@ -1,0 +1,298 @@
+"""What calls return: small frozen values with the wire's names, free of protobuf.
+
+Sizes are in bytes of UTF-8, hashes are SHA-256 as 64 hex digits, times are aware and in UTC. An enum's value is its
+name on the wire in lower case without the prefix; one that this client doesn't know yet is `unknown_` and its number.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    """What makes a stored text poor memory. Nothing was refused for it.
+
+    Attributes:
+        code: `reads_as_instruction`, `short_lived_artifact`, `near_duplicate`, `multiple_matches` or `contains_secret`.
+        message: one sentence that says what would be better, fit for a model.
+        line: the existing line that the new text resembles; only with `near_duplicate`.
+        count: how many occurrences there were; only with `multiple_matches`.
+    """
+
+    code: str
+    message: str
+    line: str | None = None
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """What a write did; it is on the disk.
+
+    Attributes:
+        status: `written`, `patched` or `cleared`.
+        path: the relative path that was written.
+        append: True when text was added, False when it was replaced; None unless `written`.
+        replacements: how many occurrences were changed; None unless `patched`.
+        message: a sentence for the model; None unless `cleared`.
+        content_length: size of the resulting document.
+        content_sha256: hash of the resulting document, fit for a later `expected_sha256`.
+        advisories: what makes the text poor memory.
+        replayed: True when an earlier try with the same request id had made this change.
+    """
+
+    status: str
+    path: str
+    append: bool | None
+    replacements: int | None
+    message: str | None
+    content_length: int
+    content_sha256: str
+    advisories: tuple[Advisory, ...]
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """A document.
+
+    Attributes:
+        path: the path that was read.
+        content: the text, whole.
+        word_count: how many words white space separates.
+        content_sha256: hash of the content.
+        size_bytes: size of the content.
+        updated_at: when the document was last changed.
+        version: how many kept versions precede this content.
+    """
+
+    path: str
+    content: str
+    word_count: int
+    content_sha256: str
+    size_bytes: int
+    updated_at: datetime
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchHit:
+    """A document that matched.
+
+    Attributes:
+        content: the passages that matched.
+        score: relative to the best hit, which has 1.0.
+        path: the document's relative path.
+        is_hybrid_match: True when words and meaning both found it.
+    """
+
+    content: str
+    score: float
+    path: str
+    is_hybrid_match: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a search, best first.
+
+    Attributes:
+        query: the query as it was used.
+        results: the hits.
+        search_scope: where was searched.
+        external_services_searched: whether anything left the service.
+        documents_searched: how many documents were open to the search; tells an empty scope from no match.
+    """
+
+    query: str
+    results: tuple[SearchHit, ...]
+    search_scope: str
+    external_services_searched: bool
+    documents_searched: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A folder or a document.
+
+    Attributes:
+        name: the last segment of its path, without a trailing slash.
+        is_folder: tells folders from documents.
+        expanded: True for a folder that the depth reached into, even where it is empty.
+        children: what is in an expanded folder, folders first.
+    """
+
+    name: str
+    is_folder: bool
+    expanded: bool
+    children: tuple[TreeEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeResult:
+    """What is in a folder.
+
+    Attributes:
+        entries: folders first, then documents, each sorted by name.
+        truncated: True when the tree was larger than an answer may be.
+    """
+
+    entries: tuple[TreeEntry, ...]
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSetResult:
+    """The profile holds the given facts.
+
+    Attributes:
+        status: `ok`.
+        replayed: True when an earlier try with the same request id had made this change.
+    """
+
+    status: str
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool as a model API wants it.
+
+    Attributes:
+        id: the tool's name, such as `ironclaw.memory.write`.
+        description: one sentence.
+        input_schema_json: the JSON Schema of the arguments, as text.
+        output_schema_json: the JSON Schema of the result, as text.
+        prompt: tells the model when and how to use the tool.
+        writes: True when the tool changes documents.
+    """
+
+    id: str
+    description: str
+    input_schema_json: str
+    output_schema_json: str
+    prompt: str
+    writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCatalogue:
+    """The tools of the service.
+
+    Attributes:
+        tools: write, read, search, tree, profile_set.
+        guidance: text for the system prompt: what is worth remembering, and how to put it.
+    """
+
+    tools: tuple[Tool, ...]
+    guidance: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolError:
+    """Why a tool call failed, for the model.
+
+    Attributes:
+        kind: `input` when the model can mend the call, `operation` when this call is over.
+        reason: such as `PATCH_NO_MATCH`.
+        message: one sentence without document text.
+    """
+
+    kind: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class InvokeResult:
+    """What goes back to the model.
+
+    Attributes:
+        output_json: the result by the tool's output schema; empty when `error` is set.
+        advisories: what makes a stored text poor memory.
+        error: why the call failed; None when it succeeded.
+    """
+
+    output_json: str
+    advisories: tuple[Advisory, ...]
+    error: ToolError | None
+
+    def for_model(self) -> str:
+        """Return the text of the model's tool result: `output_json`, or the error as a JSON object."""
+        if self.error is None:
+            return self.output_json
+        error = {"kind": self.error.kind, "reason": self.error.reason, "message": self.error.message}
+        return json.dumps({"error": error})
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentVersion:
+    """What a document held before a change.
+
+    Attributes:
+        version: 1 for the first content that was kept; never given twice.
+        content_sha256: hash of that content.
+        size_bytes: size of that content.
+        kept_at: when the content was replaced.
+        reason: `replaced` or `deleted`.
+    """
+
+    version: int
+    content_sha256: str
+    size_bytes: int
+    kept_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionContent:
+    """A version's content.
+
+    Attributes:
+        path: the document's relative path.
+        version: the number that was asked for.
+        content: the text, whole.
+        content_sha256: hash of the content.
+        size_bytes: size of the content.
+    """
+
+    path: str
+    version: int
+    content: str
+    content_sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreResult:
+    """The document after a restore.
+
+    Attributes:
+        path: the document's relative path.
+        version: how many kept versions precede the restored content.
+        content_length: size of the document.
+        content_sha256: hash of the document.
+        replayed: True when an earlier try with the same request id had made this change.
+    """
+
+    path: str
+    version: int
+    content_length: int
+    content_sha256: str
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteResult:
+    """The document is gone from reads, search and tree.
+
+    Attributes:
+        kept_version: the number under which the last content was kept; None when nothing was kept.
+        replayed: True when an earlier try with the same request id had made this change.
+    """
+
+    kept_version: int | None
+    replayed: bool

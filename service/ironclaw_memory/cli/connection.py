@@ -1,0 +1,150 @@
+"""Where a shell command's call goes: the options that all commands share, and each way of failing as an exit code."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+import click
+from ironclaw_memory_client import (
+    DeadlineExceededError,
+    InvokeResult,
+    MemoryClient,
+    MemoryServiceError,
+    Scope,
+    UnavailableError,
+    UnreachableError,
+)
+
+from .terminal import json_line, say
+
+EXIT_CODES = "Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the server can't be reached or can't do it now."
+
+CONNECTION = (
+    click.option(
+        "--server",
+        envvar="IRONCLAW_MEMORY_SERVER",
+        show_envvar=True,
+        default="127.0.0.1:50051",
+        show_default=True,
+        metavar="TARGET",
+        help="Where the server listens: host:port, or unix:/path/of/socket.",
+    ),
+    click.option(
+        "--tenant",
+        envvar="IRONCLAW_MEMORY_TENANT",
+        show_envvar=True,
+        default="local",
+        show_default=True,
+        help="Whose memory: the tenant.",
+    ),
+    click.option(
+        "--user",
+        envvar="IRONCLAW_MEMORY_USER",
+        show_envvar=True,
+        default="me",
+        show_default=True,
+        help="Whose memory: the user.",
+    ),
+    click.option(
+        "--agent",
+        envvar="IRONCLAW_MEMORY_AGENT",
+        show_envvar=True,
+        help="Whose memory: the agent. Without one, what belongs to no agent.",
+    ),
+    click.option(
+        "--project",
+        envvar="IRONCLAW_MEMORY_PROJECT",
+        show_envvar=True,
+        help="Whose memory: the project. Without one, what belongs to no project.",
+    ),
+    click.option(
+        "--deadline",
+        type=click.FloatRange(min=0, min_open=True),
+        default=10.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Give up after this time.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print exactly the tool's output, as JSON on one line."),
+)
+"""The options that every command has, in the order of its help."""
+
+
+class Refused(click.ClickException):
+    """The service refused the call."""
+
+    exit_code = 1
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(f"{reason}: {message}")
+
+    def show(self, file: IO[Any] | None = None) -> None:  # noqa: ARG002  # click's signature
+        """Print `REASON: sentence` to standard error, without click's own prefix."""
+        say(self.message, err=True)
+
+
+class Unavailable(Refused):
+    """The server can't be reached, or can't do it now."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where a command's call goes, and how its answer is printed."""
+
+    server: str
+    scope: Scope
+    deadline: float
+    as_json: bool
+
+    def run(self, tool: str, arguments: Mapping[str, object], show: Callable[[Any], None]) -> None:
+        """Run a tool and print its output, by `show` for people; an argument that is None isn't sent.
+
+        Raises:
+            Refused: the service refused.
+            Unavailable: the server can't be reached, or can't do it now.
+        """
+        given = {key: value for key, value in arguments.items() if value is not None}
+        result = self._invoke(tool, json.dumps(given, ensure_ascii=False))
+        output = json.loads(result.output_json)
+        if self.as_json:
+            say(json_line(output))
+        else:
+            show(output)
+        for advisory in result.advisories:
+            say(f"Advice: {advisory.message}", err=True)
+
+    def _invoke(self, tool: str, arguments_json: str) -> InvokeResult:
+        try:
+            with MemoryClient(self.server, self.scope, deadline=self.deadline) as client:
+                result = client.invoke(f"ironclaw.memory.{tool}", arguments_json)
+        except UnreachableError as error:
+            raise Unavailable(error.code.name, f"{self.server} can't be reached: {error.message}") from None
+        except (UnavailableError, DeadlineExceededError) as error:
+            raise Unavailable(error.reason or error.code.name, error.message) from None
+        except MemoryServiceError as error:
+            raise Refused(error.reason or error.code.name, error.message) from None
+        except UnicodeEncodeError:
+            raise click.UsageError("An argument isn't valid UTF-8.") from None
+        if result.error is not None:
+            raise Refused(result.error.reason, result.error.message)
+        return result
+
+
+def connected(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the table above, and hand it a `Connection` in their place."""
+
+    @functools.wraps(function)
+    def run(**given: Any) -> None:  # what click collected
+        scope = Scope(given.pop("tenant"), given.pop("user"), given.pop("agent"), given.pop("project"))
+        connection = Connection(given.pop("server"), scope, given.pop("deadline"), given.pop("as_json"))
+        function(connection, **given)
+
+    for option in reversed(CONNECTION):
+        run = option(run)
+    return run

@@ -1,0 +1,44 @@
+"""Gives every call an end: the caller's own deadline, at most the server's cap, and a default where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import grpc
+
+from ironclaw_memory.contract.call import Deadline
+from ironclaw_memory.interceptors.around import Around
+from ironclaw_memory.interceptors.call import DEADLINE
+
+
+class Deadlines(Around):
+    """Sets the call's deadline.
+
+    Args:
+        default_seconds: for callers that set none.
+        cap_seconds: the longest a call may take, whatever the caller says.
+        methods: full names of the methods that must end.
+    """
+
+    def __init__(self, default_seconds: float, cap_seconds: float, methods: frozenset[str]) -> None:
+        super().__init__(methods)
+        self._default_seconds = default_seconds
+        self._cap_seconds = cap_seconds
+
+    def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
+        """Set the deadline, and refuse a call that waited for a thread until it was over."""
+        del method
+        return self._set(context)
+
+    @contextmanager
+    def _set(self, context: grpc.ServicerContext) -> Iterator[None]:
+        remaining = context.time_remaining()
+        seconds = self._default_seconds if remaining is None else min(remaining, self._cap_seconds)
+        deadline = Deadline.after(seconds, lambda: not context.is_active())
+        deadline.check()
+        token = DEADLINE.set(deadline)
+        try:
+            yield
+        finally:
+            DEADLINE.reset(token)

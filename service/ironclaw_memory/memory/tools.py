@@ -1,0 +1,102 @@
+"""The five tools as a model sees them: a name and JSON in, JSON or an error in words out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ironclaw_memory.contract.advisories import Advisory
+from ironclaw_memory.contract.arguments import (
+    ToolId,
+    parse_profile_set,
+    parse_read,
+    parse_search,
+    parse_tool_id,
+    parse_tree,
+    parse_write,
+)
+from ironclaw_memory.contract.call import Call
+from ironclaw_memory.contract.faults import CallCancelled, DeadlineExceeded, Fault, Kind
+from ironclaw_memory.contract.results import ProfileSetResult, tree_to_json
+from ironclaw_memory.contract.tool_json import parse_tool_json
+from ironclaw_memory.memory.profile import ProfileWriter
+from ironclaw_memory.memory.read import Reader
+from ironclaw_memory.memory.search import Searcher
+from ironclaw_memory.memory.tree import Lister
+from ironclaw_memory.memory.write import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What goes back to the model.
+
+    Attributes:
+        output_json: the tool's output; empty when `error` is set.
+        advisories: remarks on what was stored.
+        error: why the call failed, when the model may be told.
+    """
+
+    output_json: str = ""
+    advisories: tuple[Advisory, ...] = ()
+    error: Fault | None = None
+
+
+Answer = tuple[Any, tuple[Advisory, ...]]
+
+
+class Toolbox:
+    """Runs tools by name on a model's JSON."""
+
+    def __init__(
+        self, writer: Writer, reader: Reader, searcher: Searcher, lister: Lister, profiles: ProfileWriter
+    ) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._searcher = searcher
+        self._lister = lister
+        self._profiles = profiles
+        self._tools: Final[Mapping[ToolId, Callable[[Call, dict[str, Any]], Answer]]] = {
+            ToolId.WRITE: self._write,
+            ToolId.READ: self._read,
+            ToolId.SEARCH: self._search,
+            ToolId.TREE: self._tree,
+            ToolId.PROFILE_SET: self._profile_set,
+        }
+
+    def invoke(self, call: Call, tool_id: str, arguments_json: str) -> ToolOutcome:
+        """Run a tool; what the model can be told comes back as `error`.
+
+        Raises:
+            Fault: of kind `unavailable`, or the call's time is over: the host's affair, not the model's.
+        """
+        try:
+            tool = self._tools[parse_tool_id(tool_id)]
+            output, advisories = tool(call, parse_tool_json(arguments_json))
+        except (DeadlineExceeded, CallCancelled):
+            raise
+        except Fault as fault:
+            if fault.kind is Kind.UNAVAILABLE:
+                raise
+            return ToolOutcome(error=fault)
+        return ToolOutcome(json.dumps(output, ensure_ascii=False), advisories)
+
+    def _write(self, call: Call, given: dict[str, Any]) -> Answer:
+        result = self._writer.write(call, parse_write(given))
+        return result.to_tool_json(), result.advisories
+
+    def _read(self, call: Call, given: dict[str, Any]) -> Answer:
+        return self._reader.read(call, parse_read(given).path).to_tool_json(), ()
+
+    def _search(self, call: Call, given: dict[str, Any]) -> Answer:
+        return self._searcher.search(call, parse_search(given)).to_tool_json(), ()
+
+    def _tree(self, call: Call, given: dict[str, Any]) -> Answer:
+        arguments = parse_tree(given)
+        entries, _truncated = self._lister.tree(call, arguments.path, arguments.depth)
+        return tree_to_json(entries), ()
+
+    def _profile_set(self, call: Call, given: dict[str, Any]) -> Answer:
+        replayed = self._profiles.set(call, parse_profile_set(given))
+        return ProfileSetResult(replayed).to_tool_json(), ()

@@ -1,0 +1,1 @@
+"""The gRPC handlers: read the message, call the use case, fill the answer. No locks, no paths, no logging."""
