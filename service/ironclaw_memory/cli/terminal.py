@@ -34,7 +34,7 @@ def json_line(value: object) -> str:
 
 def say(text: str, *, err: bool = False) -> None:
     """Print a line that a person reads, or a program as JSON."""
-    click.echo(printable(text).encode("utf-8", "backslashreplace"), err=err)
+    _put(printable(text).encode("utf-8", "backslashreplace") + b"\n", err=err)
 
 
 def say_document(text: str) -> None:
@@ -42,7 +42,17 @@ def say_document(text: str) -> None:
     if sys.stdout.isatty():
         say(text.removesuffix("\n"))
     else:
-        click.echo(text.encode("utf-8"), nl=False)
+        _put(text.encode("utf-8"))
+
+
+def _put(text: bytes, *, err: bool = False) -> None:
+    """Write and flush; a reader that went away is click's affair, a full disk is said in a sentence."""
+    try:
+        click.echo(text, nl=False, err=err)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise click.ClickException(f"The output can't be written: {error.strerror}.") from None
 
 
 def draw(entries: TreeJson, indent: str = "") -> Iterator[str]:

@@ -178,7 +178,9 @@ class DocumentChanges:
         content = text.encode("utf-8")
         own = before.own_metadata if edit.metadata is None else overlay(before.own_metadata, edit.metadata)
         effective = overlay(before.inherited_metadata, own)
-        if is_set(effective, "read_only") and content != before.content:
+        # A call may set read_only along with the content it means to seal, or lift it along with a change.
+        sealed = is_set(overlay(before.inherited_metadata, before.own_metadata), "read_only")
+        if sealed and is_set(effective, "read_only") and content != before.content:
             raise DocumentReadOnly("The document is read-only.")
         if len(content) > self._document_bytes:
             raise DocumentTooLarge(len(content), self._document_bytes)
