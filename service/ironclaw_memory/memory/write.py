@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from ironclaw_memory.contract.advisories import Advisory, AdvisoryCode
 from ironclaw_memory.contract.argument_rules import check_write
 from ironclaw_memory.contract.arguments import WriteArguments
 from ironclaw_memory.contract.call import Call
@@ -127,10 +126,7 @@ def _patching(path: DocumentPath, arguments: WriteArguments) -> EditText:
 
     def patch(old: str | None) -> tuple[str, Mapping[str, Any]]:
         text, changed, matches = patch_text(old, old_string, new_string, replace_all=arguments.replace_all)
-        remarks = advise(path, new_string, "")
-        if matches > changed:
-            message = f"The text occurs {matches} times and only the first was changed; set replace_all to change all."
-            remarks = (*remarks, Advisory(AdvisoryCode.MULTIPLE_MATCHES, message, count=matches))
+        remarks = advise(path, new_string, "", matches=matches if matches > changed else 1)
         return text, _remember(WriteStatus.PATCHED, path, replacements=changed, advisories=remarks)
 
     return patch
