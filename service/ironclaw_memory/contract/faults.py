@@ -5,7 +5,7 @@
     ├── ScopeMissing, ScopeInvalid, RequestIdReused, RequestMalformed
     ├── UnsafeText              a prompt file would take an instruction hijack, a secret, or emptiness
     ├── DocumentMissing
-    ├── PathConflict, ProfileCorrupt, DocumentNotText, DocumentReadOnly
+    ├── PathConflict, ProfileCorrupt, DocumentNotText, DocumentReadOnly, LeaseInvalid
     ├── ContentChanged, CasExhausted
     ├── ReservedNamespace
     ├── ScopeQuota, StorageFull
@@ -45,6 +45,7 @@ class Reason(StrEnum):
     PROFILE_CORRUPT = "PROFILE_CORRUPT"
     DOCUMENT_NOT_TEXT = "DOCUMENT_NOT_TEXT"
     DOCUMENT_READ_ONLY = "DOCUMENT_READ_ONLY"
+    LEASE_INVALID = "LEASE_INVALID"
     CONTENT_CHANGED = "CONTENT_CHANGED"
     CAS_EXHAUSTED = "CAS_EXHAUSTED"
     RESERVED_NAMESPACE = "RESERVED_NAMESPACE"
@@ -217,6 +218,15 @@ class DocumentReadOnly(Fault):
     """The effective metadata says `read_only`."""
 
     reason = Reason.DOCUMENT_READ_ONLY
+
+
+class LeaseInvalid(Fault):
+    """The curation's lease is over, or was never given in this scope; claim again."""
+
+    reason = Reason.LEASE_INVALID
+
+    def __init__(self) -> None:
+        super().__init__("The lease is over, or isn't one of this scope; nothing was changed. Claim again.")
 
 
 class ContentChanged(Fault):

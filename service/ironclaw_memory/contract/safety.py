@@ -19,16 +19,17 @@ class Severity(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What was decided about a write to a protected path."""
+    """What was decided about a write to a protected path or a passage for a prompt, or what came of a curation."""
 
     CHECKED = "checked"
     WARNED = "warned"
     REJECTED = "rejected"
     BYPASS_ALLOWED = "bypass_allowed"
+    CURATED = "curated"
 
 
 class Operation(StrEnum):
-    """Which way in the text took."""
+    """Which way the text took: in, out into a prompt, or through a curation."""
 
     WRITE = "write"
     APPEND = "append"
@@ -37,12 +38,35 @@ class Operation(StrEnum):
     SEED = "seed"
     PROFILE_UPDATE = "profile_update"
     ADMIN_SYSTEM_PROMPT_UPDATE = "admin_system_prompt_update"
+    RECALL = "recall"
+    CURATE = "curate"
 
 
 class Allowance(StrEnum):
     """Why a text that would be refused may pass."""
 
     EMPTY_PROMPT_FILE_CLEAR = "empty_prompt_file_clear"
+
+
+@dataclass(frozen=True, slots=True)
+class CurationFacts:
+    """What came of a curation, in numbers.
+
+    Attributes:
+        outcome: `rewritten`, `unchanged`, `conflict`, `refused` or `abandoned`.
+        kept, merged, rewritten, superseded: lines of the old text, as the curator reports them.
+        conflicts: how many matters the curator left to the user.
+        lines_before, lines_after: lines of the document, blank ones not counted; None when it wasn't looked at.
+    """
+
+    outcome: str
+    kept: int = 0
+    merged: int = 0
+    rewritten: int = 0
+    superseded: int = 0
+    conflicts: int = 0
+    lines_before: int | None = None
+    lines_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +87,7 @@ class SafetyFinding:
         rule_ids: which rules, worst first.
         allowance: set on `bypass_allowed`.
         must_be_durable: whether the event has to be on the disk before the write goes on.
+        curation: set on `curated`.
     """
 
     kind: EventKind
@@ -78,3 +103,4 @@ class SafetyFinding:
     rule_ids: tuple[str, ...] = ()
     allowance: Allowance | None = None
     must_be_durable: bool = False
+    curation: CurationFacts | None = None

@@ -7,8 +7,7 @@ leaves them alone.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 
 import grpc
 
@@ -21,6 +20,8 @@ RETRY_AFTER_SECONDS = 0.2
 
 class Admission(Around):
     """Counts calls in flight and refuses those beyond the limit, or all once `close` was called.
+
+    It is itself the place that each call holds, for a place is nothing but one more in the count.
 
     Args:
         limit: the most calls that may be in flight.
@@ -38,17 +39,9 @@ class Admission(Around):
     def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
         """Hold a place while the call is served."""
         del method, context
-        return self._hold()
+        return self
 
-    @contextmanager
-    def _hold(self) -> Iterator[None]:
-        self._enter()
-        try:
-            yield
-        finally:
-            self._leave()
-
-    def _enter(self) -> None:
+    def __enter__(self) -> None:
         with self._idle:
             if self._closed:
                 raise ShuttingDown
@@ -60,7 +53,7 @@ class Admission(Around):
                 )
             self._in_flight += 1
 
-    def _leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._idle:
             self._in_flight -= 1
             if self._in_flight == 0:

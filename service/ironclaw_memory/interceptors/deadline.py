@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 
 import grpc
 
 from ironclaw_memory.contract.call import Deadline
 from ironclaw_memory.interceptors.around import Around
-from ironclaw_memory.interceptors.call import DEADLINE
+from ironclaw_memory.interceptors.call import DEADLINE, Holding
 
 
 class Deadlines(Around):
@@ -29,16 +28,8 @@ class Deadlines(Around):
     def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
         """Set the deadline, and refuse a call that waited for a thread until it was over."""
         del method
-        return self._set(context)
-
-    @contextmanager
-    def _set(self, context: grpc.ServicerContext) -> Iterator[None]:
         remaining = context.time_remaining()
         seconds = self._default_seconds if remaining is None else min(remaining, self._cap_seconds)
         deadline = Deadline.after(seconds, lambda: not context.is_active())
         deadline.check()
-        token = DEADLINE.set(deadline)
-        try:
-            yield
-        finally:
-            DEADLINE.reset(token)
+        return Holding(DEADLINE, deadline)

@@ -46,6 +46,7 @@ STATUS: Final[dict[Reason, grpc.StatusCode]] = {
     Reason.PROFILE_CORRUPT: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.DOCUMENT_NOT_TEXT: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.DOCUMENT_READ_ONLY: grpc.StatusCode.FAILED_PRECONDITION,
+    Reason.LEASE_INVALID: grpc.StatusCode.FAILED_PRECONDITION,
     Reason.CONTENT_CHANGED: grpc.StatusCode.ABORTED,
     Reason.CAS_EXHAUSTED: grpc.StatusCode.ABORTED,
     Reason.RESERVED_NAMESPACE: grpc.StatusCode.PERMISSION_DENIED,
@@ -111,7 +112,8 @@ def _mask(method: str, error: Exception) -> status_pb2.Status:
         "call failed unexpectedly", method=method, incident_id=incident, error=type(error).__name__, at=frames[-8:]
     )
     message = f"Internal error; incident {incident}."
-    return _status(grpc.StatusCode.INTERNAL, message, Reason.INTERNAL, {"incident_id": incident})
+    details = {"kind": Kind.OPERATION.value, "incident_id": incident}
+    return _status(grpc.StatusCode.INTERNAL, message, Reason.INTERNAL, details)
 
 
 def _status(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import grpc
@@ -11,7 +10,7 @@ import grpc
 from ironclaw_memory.contract.call import Call, SafetyRecorder
 from ironclaw_memory.contract.scope import Scope
 from ironclaw_memory.interceptors.around import Around
-from ironclaw_memory.interceptors.call import CALL, CALLER, DEADLINE
+from ironclaw_memory.interceptors.call import CALL, CALLER, DEADLINE, Holding
 
 
 class SafetySink(Protocol):
@@ -39,25 +38,16 @@ class SafetyEvents(Around):
     def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
         """Bind a recorder to the call."""
         del method, context
-        return self._bind()
-
-    @contextmanager
-    def _bind(self) -> Iterator[None]:
         caller = CALLER.get()
-        recorder = self._sink.recorder(caller.scope, caller.correlation_id)
         call = Call(
             scope=caller.scope,
             thread_id=caller.thread_id,
             request_id=caller.request_id,
             correlation_id=caller.correlation_id,
             deadline=DEADLINE.get(),
-            safety=recorder,
+            safety=self._sink.recorder(caller.scope, caller.correlation_id),
         )
-        token = CALL.set(call)
-        try:
-            yield
-        finally:
-            CALL.reset(token)
+        return Holding(CALL, call)
 
     def close(self) -> None:
         """Close the sink, once no call is in flight any more."""

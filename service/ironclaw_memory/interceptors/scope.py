@@ -6,10 +6,12 @@ attacker's. Methods are served when they are listed, as scoped or as exempt; any
 
 from __future__ import annotations
 
+import itertools
+import secrets
 import unicodedata
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import lru_cache
 from typing import Final
 
 import grpc
@@ -17,13 +19,17 @@ import grpc
 from ironclaw_memory.contract.faults import ScopeInvalid, ScopeMissing
 from ironclaw_memory.contract.scope import Scope, check_segment
 from ironclaw_memory.interceptors.around import Around, Handler
-from ironclaw_memory.interceptors.call import CALLER, Caller
+from ironclaw_memory.interceptors.call import CALLER, Caller, Holding
 
 PREFIX: Final = "x-ironclaw-"
 TENANT, USER, AGENT, PROJECT, THREAD = "tenant-id", "user-id", "agent-id", "project-id", "thread-id"
 REQUEST, CORRELATION = "request-id", "correlation-id"
 KNOWN: Final = frozenset({TENANT, USER, AGENT, PROJECT, THREAD, REQUEST, CORRELATION})
 MAX_ID_BYTES: Final = 256
+
+_PROCESS: Final = secrets.token_hex(8)
+_CALLS: Final = itertools.count()
+"""Together they make correlation ids that are unique without asking the kernel for randomness at each call."""
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 
@@ -53,15 +59,7 @@ class Scoping(Around):
     def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
         """Read and check the metadata."""
         del method
-        return self._set(context)
-
-    @contextmanager
-    def _set(self, context: grpc.ServicerContext) -> Iterator[None]:
-        token = CALLER.set(read_caller(context.invocation_metadata()))
-        try:
-            yield
-        finally:
-            CALLER.reset(token)
+        return Holding(CALLER, read_caller(context.invocation_metadata()))
 
 
 def read_caller(metadata: Metadata) -> Caller:
@@ -75,14 +73,24 @@ def read_caller(metadata: Metadata) -> Caller:
     for axis in (TENANT, USER):
         if axis not in values:
             raise ScopeMissing(f"The call's metadata lack {PREFIX}{axis}.", field=f"{PREFIX}{axis}")
-    scope = Scope(values[TENANT], values[USER], values.get(AGENT), values.get(PROJECT))
+    scope = _scope(values[TENANT], values[USER], values.get(AGENT), values.get(PROJECT))
     thread = values.get(THREAD)
     return Caller(
         scope=scope,
         thread_id=None if thread is None else check_segment(thread, "thread"),
         request_id=_check_id(values, REQUEST),
-        correlation_id=_check_id(values, CORRELATION) or uuid.uuid4().hex,
+        correlation_id=_check_id(values, CORRELATION) or _make_correlation_id(),
     )
+
+
+@lru_cache(maxsize=1024)
+def _scope(tenant: str, user: str, agent: str | None, project: str | None) -> Scope:
+    # Scopes come back call after call, and checking one costs as much as reading a small file.
+    return Scope(tenant, user, agent, project)
+
+
+def _make_correlation_id() -> str:
+    return f"{_PROCESS}{next(_CALLS):016x}"
 
 
 def _read_values(metadata: Metadata) -> dict[str, str]:

@@ -1,0 +1,231 @@
+"""The write side of the index's tables: putting a document in, taking it out, and what is known of each.
+
+Runs inside the caller's transaction, under the scope's write lock. Doesn't read documents; `upkeep` does. A document
+that changed keeps the passages whose text stayed: an append to a long document costs what was appended.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from .analysis import analyse
+from .passages import Passage, cut_passages
+from .postings import BLOCK_PASSAGES, strengths, without
+
+INDEXED: Final = "indexed"
+SKIPPED: Final = "skipped"
+UNSETTLED: Final = -1
+"""Stands for a modification time that must not be trusted: the next comparison reads the document again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the catalogue knows of a document: its state, and its size and hash when it was last read."""
+
+    id: int
+    state: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Old:
+    id: int
+    digest: bytes
+    place: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysed:
+    passage: Passage
+    digest: bytes
+    body: list[int]
+    context: set[int]
+    strengths: dict[int, int]
+    language: str
+
+
+class Catalogue:
+    """The tables of one scope inside one transaction. `save_totals` ends it."""
+
+    def __init__(self, connection: sqlite3.Connection, language: str) -> None:
+        self._sql = connection
+        self._language = language
+        row = connection.execute("SELECT next_passage, passages, documents, bytes, languages FROM totals").fetchone()
+        self._next, self._passages, self._documents, self._bytes = row[:4]
+        self._languages = set(row[4].split())
+
+    def stats(self) -> dict[str, tuple[int, int, int]]:
+        """Return size, modification time and inode of every known document by its path."""
+        rows = self._sql.execute("SELECT path, size, modified_ns, inode FROM documents")
+        return {path: (size, modified, inode) for path, size, modified, inode in rows}
+
+    def entry(self, path: str) -> Entry | None:
+        """Return what is known of the document at `path`."""
+        row = self._sql.execute("SELECT id, state, size, sha256 FROM documents WHERE path = ?", (path,)).fetchone()
+        return Entry(*row) if row else None
+
+    def touch(self, entry: Entry, stat: tuple[int, int, int]) -> None:
+        """Note the size, modification time and inode under which the unchanged document was seen."""
+        self._sql.execute("UPDATE documents SET size = ?, modified_ns = ?, inode = ? WHERE id = ?", (*stat, entry.id))
+
+    def put(self, path: str, content: bytes, sha256: str, stat: tuple[int, int, int], day: int) -> None:
+        """Index `content` as the document at `path`, replacing what was indexed of it.
+
+        Passages whose digests stayed at the head and at the tail are kept; those between are replaced. All analysis
+        comes before the first change of a table, so that a text it can't cope with leaves the old state.
+        """
+        known = self.entry(path)
+        old = self._old_passages(known.id) if known else []
+        new = [(passage, _digest(passage, content)) for passage in cut_passages(content)]
+        head = _common((a.digest, b[1]) for a, b in zip(old, new, strict=False))
+        tail = _common((a.digest, b[1]) for a, b in zip(reversed(old[head:]), reversed(new[head:]), strict=False))
+        analysed = self._analyse(path, content, new[head : len(new) - tail])
+        document = self._note(path, INDEXED, sha256, stat, day)
+        self._documents += 1
+        self._bytes += stat[0]
+        self._delete_passages(old[head : len(old) - tail])
+        self._move_passages(old[:head], new[:head], 0)
+        self._move_passages(old[len(old) - tail :], new[len(new) - tail :], len(new) - tail)
+        self._insert_passages(document, head, analysed)
+
+    def put_aside(self, path: str, state: str, sha256: str, stat: tuple[int, int, int]) -> None:
+        """Remember the document at `path` without making it findable; `state` says why."""
+        document = self._note(path, state, sha256, stat, 0)
+        self._delete_passages(self._old_passages(document))
+
+    def remove(self, path: str) -> None:
+        """Forget the document at `path`."""
+        entry = self.entry(path)
+        if entry is None:
+            return
+        self._discount(entry)
+        self._delete_passages(self._old_passages(entry.id))
+        self._sql.execute("DELETE FROM documents WHERE id = ?", (entry.id,))
+
+    def save_totals(self, pending: tuple[int, int] | None = None) -> None:
+        """Write the totals back, and how far the pending file has been worked off if given."""
+        self._sql.execute(
+            "UPDATE totals SET next_passage = ?, passages = ?, documents = ?, bytes = ?, languages = ?",
+            (self._next, self._passages, self._documents, self._bytes, " ".join(sorted(self._languages))),
+        )
+        if pending is not None:
+            self._sql.execute("UPDATE totals SET pending_inode = ?, pending_offset = ?", pending)
+
+    def _note(self, path: str, state: str, sha256: str, stat: tuple[int, int, int], day: int) -> int:
+        entry = self.entry(path)
+        if entry is None:
+            cursor = self._sql.execute(
+                "INSERT INTO documents (path, folded, state, size, modified_ns, inode, sha256, day)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (path, path.casefold(), state, *stat, sha256, day),
+            )
+            return int(cursor.lastrowid or 0)
+        self._discount(entry)
+        self._sql.execute(
+            "UPDATE documents SET state = ?, size = ?, modified_ns = ?, inode = ?, sha256 = ?, day = ? WHERE id = ?",
+            (state, *stat, sha256, day, entry.id),
+        )
+        return entry.id
+
+    def _discount(self, entry: Entry) -> None:
+        if entry.state == INDEXED:
+            self._documents -= 1
+            self._bytes -= entry.size
+
+    def _old_passages(self, document: int) -> list[_Old]:
+        rows = self._sql.execute(
+            "SELECT id, digest, ordinal, start, length, line FROM passages WHERE document = ? ORDER BY ordinal",
+            (document,),
+        )
+        return [_Old(row[0], row[1], row[2:]) for row in rows]
+
+    def _move_passages(self, old: Sequence[_Old], new: Sequence[tuple[Passage, bytes]], ordinal: int) -> None:
+        moved = []
+        for offset, (was, (now, _)) in enumerate(zip(old, new, strict=True)):
+            place = (ordinal + offset, now.start, now.length, now.line)
+            if was.place != place:
+                moved.append((*place, was.id))
+        self._sql.executemany("UPDATE passages SET ordinal = ?, start = ?, length = ?, line = ? WHERE id = ?", moved)
+
+    def _analyse(self, path: str, content: bytes, passages: Sequence[tuple[Passage, bytes]]) -> list[_Analysed]:
+        analysed = []
+        path_terms = set(analyse(path, self._language)[0])
+        for passage, digest in passages:
+            text = content[passage.start : passage.start + passage.length].decode()
+            body, language = analyse(text, self._language)
+            headings = set(analyse(passage.headings, language)[0]) if passage.headings else set()
+            strong = strengths(body, headings, path_terms)
+            analysed.append(_Analysed(passage, digest, body, headings | path_terms, strong, language))
+        return analysed
+
+    def _insert_passages(self, document: int, ordinal: int, new: Sequence[_Analysed]) -> None:
+        rows = []
+        blocks: dict[tuple[int, int], bytearray] = {}
+        for offset, each in enumerate(new):
+            block, low = divmod(self._next, BLOCK_PASSAGES)
+            for term, strength in each.strengths.items():
+                blocks.setdefault((term, block), bytearray()).extend((low, strength))
+            place = (ordinal + offset, each.passage.start, each.passage.length, each.passage.line)
+            rows.append((self._next, document, *place, each.digest, pack(each.body), pack(each.context)))
+            self._next += 1
+        self._passages += len(new)
+        self._languages.update(each.language for each in new)
+        self._sql.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._sql.executemany(
+            "INSERT INTO postings VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
+            " SET entries = CAST(entries || excluded.entries AS BLOB)",
+            [(term, block, bytes(entries)) for (term, block), entries in sorted(blocks.items())],
+        )
+
+    def _delete_passages(self, old: Sequence[_Old]) -> None:
+        gone: dict[tuple[int, int], set[int]] = {}
+        for passage in old:
+            block, low = divmod(passage.id, BLOCK_PASSAGES)
+            row = self._sql.execute("SELECT body, context FROM passages WHERE id = ?", (passage.id,)).fetchone()
+            for term in {*unpack(row[0]), *unpack(row[1])}:
+                gone.setdefault((term, block), set()).add(low)
+        for (term, block), low_bytes in gone.items():
+            self._shrink_block(term, block, low_bytes)
+        self._sql.executemany("DELETE FROM passages WHERE id = ?", [(passage.id,) for passage in old])
+        self._passages -= len(old)
+
+    def _shrink_block(self, term: int, block: int, low_bytes: set[int]) -> None:
+        key = (term, block)
+        row = self._sql.execute("SELECT entries FROM postings WHERE term = ? AND block = ?", key).fetchone()
+        left = without(row[0], low_bytes) if row else b""
+        if left:
+            self._sql.execute("UPDATE postings SET entries = ? WHERE term = ? AND block = ?", (left, *key))
+        else:
+            self._sql.execute("DELETE FROM postings WHERE term = ? AND block = ?", key)
+
+
+def pack(terms: Iterable[int]) -> bytes:
+    """Return term numbers as four bytes each."""
+    return array("I", terms).tobytes()
+
+
+def unpack(packed: bytes) -> array[int]:
+    """Return the term numbers that `pack` packed."""
+    terms = array("I")
+    terms.frombytes(packed)
+    return terms
+
+
+def _digest(passage: Passage, content: bytes) -> bytes:
+    text = content[passage.start : passage.start + passage.length]
+    return blake2b(text, digest_size=8, key=passage.headings.encode()[:64]).digest()
+
+
+def _common(pairs: Iterator[tuple[bytes, bytes]]) -> int:
+    count = 0
+    for first, second in pairs:
+        if first != second:
+            break
+        count += 1
+    return count

@@ -1,0 +1,161 @@
+"""The index over all scopes: which are open, what runs in the background, and the five things others may ask of it.
+
+The public face of this package. How a search comes to its answer is `scope_index`; how the index follows the files is
+`upkeep`. Everything kept here is derived from the documents and may be deleted.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import structlog
+
+from ironclaw_memory.contract.faults import Fault
+from ironclaw_memory.contract.path import DocumentPath
+from ironclaw_memory.contract.scope import Scope
+
+from .query import DocumentSource, IndexSettings, IndexStats, SearchAnswer, SearchQuery
+from .scope_index import ScopeIndex
+
+__all__ = ["DocumentSource", "IndexSettings", "IndexStats", "SearchAnswer", "SearchIndex", "SearchQuery"]
+
+BUILDERS = 2
+"""Scopes whose index is built at the same time in this process; the rest wait and are searched by reading files."""
+
+_log = structlog.get_logger(__name__)
+
+
+class SearchIndex:
+    """Full-text search over the documents of all scopes.
+
+    Threads may share it, and several processes may work on one data directory. A forked child gets its own connections
+    and its own background thread when it first uses it.
+
+    Args:
+        source: where the documents are.
+        settings: how the index behaves.
+        monotonic: the clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        source: DocumentSource,
+        settings: IndexSettings = IndexSettings(),  # noqa: B008 # frozen
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._source = source
+        self._settings = settings
+        self._monotonic = monotonic
+        self._start()
+
+    def _start(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._scopes: OrderedDict[Scope, ScopeIndex] = OrderedDict()
+        self._stop = threading.Event()
+        self._builders: ThreadPoolExecutor | None = None
+        self._background: threading.Thread | None = None
+
+    def note_changed(self, scope: Scope, path: DocumentPath) -> None:
+        """Tell that the document at `path` was written, deleted or given other metadata. Never raises.
+
+        Call it after the commit and before the answer: whoever searches after that finds the change, in this process
+        and in others. It costs one append to a small file; the indexing itself is left to the next search or to the
+        background. The note survives SIGKILL. After a power cut the comparison with the files makes up for lost ones.
+        """
+        try:
+            self._of(scope).note_changed(path)
+            self._run_background()
+        except (OSError, Fault) as error:
+            _log.warning("index_note_lost", error=type(error).__name__)
+            self._distrust(scope)
+
+    def search(self, scope: Scope, query: SearchQuery) -> SearchAnswer:
+        """Return the documents of `scope` that hold anything of the query's text, best first.
+
+        Raises:
+            InvalidArguments: the text is blank, over 4,096 bytes or no valid Unicode.
+            StorageUnavailable: the documents can't be read.
+        """
+        query.check()
+        index = self._of(scope)
+        self._run_background()
+        return index.search(query)
+
+    def stats(self, scope: Scope) -> IndexStats:
+        """Return what the index of `scope` holds and which documents it can't hold."""
+        return self._of(scope).stats()
+
+    def erase(self, scope: Scope) -> None:
+        """Delete the index of `scope`: no byte of it stays in any file. The documents must be gone before."""
+        index = self._of(scope)
+        with self._lock:
+            self._scopes.pop(scope, None)
+        index.erase()
+
+    def close(self) -> None:
+        """End the background work and close every file. The index can't be used any more."""
+        self._stop.set()
+        if self._background is not None:
+            self._background.join()
+        if self._builders is not None:
+            self._builders.shutdown(wait=True, cancel_futures=True)
+        with self._lock:
+            while self._scopes:
+                self._scopes.popitem()[1].close()
+
+    def _of(self, scope: Scope) -> ScopeIndex:
+        """Return the index of `scope`, opening it and closing the one that was used least."""
+        if os.getpid() != self._process:
+            self._start()  # what the parent had open stays the parent's; closing it here would drop its locks
+        with self._lock:
+            index = self._scopes.get(scope)
+            if index is None:
+                index = ScopeIndex(self._source, scope, self._settings, self._monotonic, self._start_build)
+                self._scopes[scope] = index
+            self._scopes.move_to_end(scope)
+            surplus = self._scopes.popitem(last=False)[1] if len(self._scopes) > self._settings.open_scopes else None
+        if surplus is not None:
+            surplus.close()
+        return index
+
+    def _distrust(self, scope: Scope) -> None:
+        with self._lock:
+            index = self._scopes.get(scope)
+        if index is not None:
+            index.distrust()
+
+    def _start_build(self, index: ScopeIndex) -> Future[None] | None:
+        with self._lock:
+            if self._stop.is_set():
+                return None
+            if self._builders is None:
+                self._builders = ThreadPoolExecutor(BUILDERS, thread_name_prefix="index-build")
+            return self._builders.submit(index.build, self._stop)
+
+    def _run_background(self) -> None:
+        if self._background is not None or not self._settings.background_seconds:
+            return
+        with self._lock:
+            if self._background is None and not self._stop.is_set():
+                self._background = threading.Thread(target=self._keep_up, name="index-upkeep", daemon=True)
+                self._background.start()
+
+    def _keep_up(self) -> None:
+        while not self._stop.wait(self._settings.background_seconds):
+            with self._lock:
+                scopes = list(self._scopes.values())
+            since = self._monotonic() - self._settings.idle_seconds
+            for index in scopes:
+                if self._stop.is_set():
+                    return
+                try:
+                    index.keep_up(since, self._stop.is_set)
+                except (OSError, Fault) as error:  # the next round, or a search, tries again
+                    _log.warning("index_upkeep_failed", error=type(error).__name__)
