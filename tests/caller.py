@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import grpc
-import ironclaw.memory.v1
 from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
+
+import ironclaw.memory.v1
 
 PACKAGE = "ironclaw.memory.v1"
 MEMORY = f"{PACKAGE}.MemoryService"

@@ -15,11 +15,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import grpc
+import psutil
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SOURCE_ROOTS = (REPOSITORY / "service", REPOSITORY / "clients" / "python" / "src")
@@ -73,6 +74,7 @@ class ServerProcess:
         self.data_dir = data_dir
         self.address = ""
         self.crashed = False
+        self._family: list[psutil.Process] = []
         self._output: list[str] = []
         self._errors: list[str] = []
         self._ready = threading.Event()
@@ -100,7 +102,8 @@ class ServerProcess:
         self._ready.set()
 
     def _read_errors(self, stream: IO[str]) -> None:
-        self._errors.extend(line.rstrip("\n") for line in iter(stream.readline, ""))
+        for line in stream:
+            self._errors.append(line.rstrip("\n"))
 
     def wait_ready(self) -> None:
         """Return once the server printed its address; fail with what it said when it ended instead."""
@@ -145,16 +148,25 @@ class ServerProcess:
         self._close()
         return code
 
-    def kill(self) -> None:
-        """End it as a crash would."""
+    def crash(self) -> list[psutil.Process]:
+        """Kill the main process as part of the test, and return its workers, which should notice and end.
+
+        `run_server` doesn't hold the server to exit code 0 any more.
+        """
+        self.crashed = True
+        self._family = psutil.Process(self.process.pid).children(recursive=True)
         self.process.kill()
         self.process.wait()
-        self._close()
+        return self._family
 
-    def crash(self) -> None:
-        """Kill it as part of the test: `run_server` doesn't hold it to exit code 0 any more."""
-        self.kill()
-        self.crashed = True
+    def kill(self) -> None:
+        """End the server with its workers, whatever state they are in."""
+        if self.process.poll() is None:
+            self.crash()
+        for process in self._family:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._close()
 
     def _close(self) -> None:
         for reader in self._readers:
@@ -193,9 +205,11 @@ def run_server(
     try:
         yield server
     except BaseException:
-        if server.process.poll() is None:
-            server.kill()
+        server.kill()
         raise
+    if server.crashed:
+        server.kill()
+        return
     if server.process.poll() is None:
         server.terminate()
-    assert server.crashed or server.wait() == 0, server.stderr
+    assert server.wait() == 0, server.stderr

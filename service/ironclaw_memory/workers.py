@@ -6,12 +6,13 @@ not calls, so one connection stays with one worker.
 
 from __future__ import annotations
 
+import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -19,6 +20,7 @@ import structlog
 from ironclaw_memory.addresses import check_exposure, reserve_shared_port
 from ironclaw_memory.logs import set_up_logs
 from ironclaw_memory.settings import Settings
+from ironclaw_memory.stopping import StopRequest
 from ironclaw_memory.store.datadir import open_data_dir
 
 READY_SECONDS: Final = 30.0
@@ -40,13 +42,16 @@ class Worker:
             start_new_session=True,  # a Ctrl-C at the terminal reaches the supervisor, which then drains them in order
         )
         assert self.process.stdin is not None  # noqa: S101  # asked for above; tells the type checker
-        self.process.stdin.write(settings.model_dump_json() + "\n")
-        self.process.stdin.flush()
+        with suppress(BrokenPipeError):  # it died at once; wait_until_ready tells
+            self.process.stdin.write(settings.model_dump_json() + "\n")
+            self.process.stdin.flush()
 
     def wait_until_ready(self) -> bool:
-        """Return whether the worker came up; False when it ended instead."""
-        assert self.process.stdout is not None  # noqa: S101  # asked for above
-        return self.process.stdout.readline().strip() == "ready"
+        """Return whether the worker came up; False when it ended instead, or took too long."""
+        output = self.process.stdout
+        assert output is not None  # noqa: S101  # asked for above
+        readable, _, _ = select.select([output], [], [], READY_SECONDS)
+        return bool(readable) and output.readline().strip() == "ready"
 
     def ask_to_stop(self) -> None:
         """Let the worker drain."""
@@ -78,18 +83,17 @@ def supervise(settings: Settings, announce: Callable[[str], None]) -> int:
 class _Supervisor:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._stopping = threading.Event()
+        self._stop_request = StopRequest()
         self._workers: list[Worker] = []
 
     def run(self, announce: Callable[[], None]) -> int:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self._stopping.set())
+        self._stop_request.heed_signals()
         self._workers = [Worker(self._settings) for _ in range(self._settings.workers)]
         if not all(worker.wait_until_ready() for worker in self._workers):
             self._stop_all()
             return 1
         announce()
-        while not self._stopping.wait(0.2):
+        while not self._stop_request.wait(0.2):
             self._replace_the_dead()
         return self._stop_all()
 
@@ -99,11 +103,13 @@ class _Supervisor:
             if status is None:
                 continue
             log.error("worker ended unexpectedly", pid=worker.process.pid, status=status)
-            if self._stopping.wait(RESTART_PAUSE_SECONDS):
+            if self._stop_request.wait(RESTART_PAUSE_SECONDS):
                 return
-            self._workers[place] = Worker(self._settings)
-            if self._workers[place].wait_until_ready():
-                log.info("worker replaced", pid=self._workers[place].process.pid)
+            successor = self._workers[place] = Worker(self._settings)
+            if successor.wait_until_ready():
+                log.info("worker replaced", pid=successor.process.pid)
+            else:
+                successor.process.kill()  # found dead in the next round, and replaced again
 
     def _stop_all(self) -> int:
         for worker in self._workers:

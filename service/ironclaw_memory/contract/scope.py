@@ -30,15 +30,15 @@ def check_segment(value: str, axis: str, *, may_be_none_marker: bool = True) -> 
     try:
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError:
-        raise ScopeInvalid(f"The {axis} id isn't valid Unicode.", field=axis) from None
+        raise ScopeInvalid(f"The {axis} id isn't valid Unicode.", field=f"x-ironclaw-{axis}-id") from None
     if not 1 <= size <= MAX_SEGMENT_BYTES:
-        raise ScopeInvalid(f"The {axis} id must have 1 to {MAX_SEGMENT_BYTES} bytes.", field=axis)
+        raise ScopeInvalid(f"The {axis} id must have 1 to {MAX_SEGMENT_BYTES} bytes.", field=f"x-ironclaw-{axis}-id")
     if not value.strip() or value in (".", ".."):
-        raise ScopeInvalid(f"The {axis} id must not be blank, '.' or '..'.", field=axis)
+        raise ScopeInvalid(f"The {axis} id must not be blank, '.' or '..'.", field=f"x-ironclaw-{axis}-id")
     if _FORBIDDEN.search(value):
-        raise ScopeInvalid(f"The {axis} id must not hold '/', '\\', ':' or a control character.", field=axis)
+        raise ScopeInvalid(f"The {axis} id must not hold '/', '\\', ':' or a control character.", field=f"x-ironclaw-{axis}-id")
     if value == ABSENT and not may_be_none_marker:
-        raise ScopeInvalid(f"The {axis} id '{ABSENT}' is reserved.", field=axis)
+        raise ScopeInvalid(f"The {axis} id '{ABSENT}' is reserved.", field=f"x-ironclaw-{axis}-id")
     return value
 
 
