@@ -239,15 +239,16 @@ def test_a_document_that_a_person_makes_meanwhile_is_not_overwritten(bench):
 
 
 @pytest.mark.parametrize(
-    ("deadline", "fault"),
+    ("seconds", "is_gone", "fault"),
     [
-        (Deadline.after(0), DeadlineExceeded),
-        (Deadline.after(60, cancelled=lambda: True), CallCancelled),
+        (0, False, DeadlineExceeded),
+        (60, True, CallCancelled),
     ],
 )
 @pytest.mark.parametrize("content", [b"two", None])
-def test_a_call_that_is_over_before_its_commit_point_changes_nothing(bench, deadline, fault, content):
+def test_a_call_that_is_over_before_its_commit_point_changes_nothing(bench, seconds, is_gone, fault, content):
     """Neither a late call nor one whose caller left has any effect, not even a version or a folder."""
+    deadline = Deadline.after(seconds, cancelled=lambda: is_gone)
     bench.put("a.md", b"one")
     with pytest.raises(fault):
         bench.store.change_document(SCOPE, DocumentPath("a.md"), lambda _: Change(content), deadline=deadline)

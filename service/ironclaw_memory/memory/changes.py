@@ -104,15 +104,23 @@ class DocumentChanges:
         listener: told of each commit.
         policy: the safety check.
         document_bytes: the most bytes that a document may have.
+        keeps_versions: False where the operator wants no history at all.
     """
 
     def __init__(
-        self, store: ChangingStore, listener: ChangeListener, policy: PromptWritePolicy, document_bytes: int
+        self,
+        store: ChangingStore,
+        listener: ChangeListener,
+        policy: PromptWritePolicy,
+        document_bytes: int,
+        *,
+        keeps_versions: bool = True,
     ) -> None:
         self._store = store
         self._listener = listener
         self._policy = policy
         self._document_bytes = document_bytes
+        self._keeps_versions = keeps_versions
 
     def apply(
         self, call: Call, path: DocumentPath, edit: Edit, arguments: Mapping[str, Any], *, scope: Scope | None = None
@@ -150,8 +158,8 @@ class DocumentChanges:
             effective = overlay(before.inherited_metadata, before.own_metadata)
             if is_set(effective, "read_only"):
                 raise DocumentReadOnly("The document is read-only.")
-            keeps = not purge and not is_set(effective, "skip_versioning")
-            kept_version = before.version + 1 if keeps else 0
+            keeps = not purge and self._keeps_versions and not is_set(effective, "skip_versioning")
+            kept_version = before.version + 1 if keeps and before.content else 0  # an empty text is no version
             return Change(None, keep_version=keeps, purge_versions=purge, result={"kept_version": kept_version})
 
         return self._commit(call, path, decide, "memory_admin_service.delete_document", arguments, None)
@@ -196,7 +204,7 @@ class DocumentChanges:
         return Change(
             content,
             metadata=None if edit.metadata is None else own,
-            keep_version=not is_set(effective, "skip_versioning"),
+            keep_version=self._keeps_versions and not is_set(effective, "skip_versioning"),
             result=result,
         )
 
