@@ -233,8 +233,15 @@ def test_an_endpoint_that_fails_is_told_from_a_model_that_errs(curate, memory, e
 
 @pytest.mark.parametrize(
     "deed",
-    [hang_up, send("<html>busy</html>", kind="text/html"), send("not JSON"), send("{}"), send('{"choices": []}')],
-    ids=["hang up", "page", "garbage", "no choices", "empty choices"],
+    [
+        hang_up,
+        send("<html>busy</html>", kind="text/html"),
+        send("not JSON"),
+        send("{}"),
+        send('{"choices": []}'),
+        send('{"choices": [{"message": {"content": "\\ud800"}}]}'),
+    ],
+    ids=["hang up", "page", "garbage", "no choices", "empty choices", "half a character"],
 )
 def test_what_is_no_chat_completion_is_an_endpoint_in_trouble(curate, memory, endpoint, deed):
     """Whatever comes in place of a completion, with one call allowed the curation ends and nothing changes."""

@@ -88,6 +88,8 @@ def test_nobody_speaks_for_another(threaded):
         ({"turn_run_id": "a/b"}, "turn_run_id"),
         ({"turn_run_id": ".."}, "turn_run_id"),
         ({"turn_run_id": "x" * 257}, "turn_run_id"),
+        ({"metadata": {"note": "x" * 70_000}}, "metadata"),
+        ({"metadata": {"schema": {"type": "nonsense"}}}, "metadata"),
         ({"messages": [{"content": MARKER}]}, "messages.role"),
         ({"messages": [{"role": 9, "content": MARKER}]}, "messages.role"),
         ({"messages": [{"role": ROLE_USER, "content": f"{MARKER}\0"}]}, "messages"),

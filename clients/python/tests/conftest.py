@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ironclaw_memory_client import AsyncMemoryClient, MemoryClient, RetryPolicy, Scope
 
 from .scripted import Script, serve_script

@@ -14,13 +14,15 @@ from google.protobuf import any_pb2, duration_pb2, message_factory
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
-from ironclaw.memory.v1 import admin_service_pb2, memory_service_pb2
+
+from ironclaw.memory.v1 import admin_service_pb2, lifecycle_service_pb2, memory_service_pb2
 
 SILENCE = object()
 """An answer that never comes: the server waits until the caller gives up."""
 
 SERVICES = (
     memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"],
+    lifecycle_service_pb2.DESCRIPTOR.services_by_name["MemoryLifecycleService"],
     admin_service_pb2.DESCRIPTOR.services_by_name["MemoryAdminService"],
 )
 

@@ -3,10 +3,12 @@
 import inspect
 from datetime import UTC, datetime
 
-import ironclaw_memory_client as package
 import pytest
+
+import ironclaw_memory_client as package
 from ironclaw.memory.v1 import admin_service_pb2 as admin
 from ironclaw.memory.v1 import advisory_pb2 as advisory
+from ironclaw.memory.v1 import lifecycle_service_pb2 as lifecycle
 from ironclaw.memory.v1 import memory_service_pb2 as memory
 from ironclaw_memory_client import AsyncMemoryClient, MemoryClient, results
 
@@ -141,6 +143,38 @@ def test_a_deletion_that_kept_nothing_says_none(connect, script, number, expecte
     assert connect(script.target).delete_document("a.md").kept_version == expected
 
 
+def test_a_turns_calls_carry_a_request_id_only_where_it_is_used(connect, script):
+    """Recording and claiming can be repeated by their id; the end of a claim is known by its lease."""
+    script.answers = [
+        lifecycle.RecordInteractionResponse(),
+        lifecycle.ClaimCurationResponse(),
+        lifecycle.CompleteCurationResponse(),
+        lifecycle.RetrieveContextResponse(),
+    ]
+    client = connect(script.target)
+    client.record_interaction([results.InteractionMessage("user", "hi", "ann")], turn_run_id="r", background=True)
+    client.claim_curation(lease_seconds=0)
+    client.complete_curation("l", content="", report=results.CurationReport(kept=1, conflicts=("Two towns.",)))
+    client.retrieve_context("tea")
+    carries = ["x-ironclaw-request-id" in seen.metadata for seen in script.seen]
+    assert carries == [True, True, False, False]
+    record, claim, complete, retrieve = (seen.request for seen in script.seen)
+    said = lifecycle.InteractionMessage(role="MESSAGE_ROLE_USER", content="hi", name="ann")
+    assert record == lifecycle.RecordInteractionRequest(messages=[said], turn_run_id="r", background=True)
+    assert claim == lifecycle.ClaimCurationRequest(lease_seconds=0)
+    assert complete.HasField("content")
+    assert complete.report == lifecycle.CurationReport(kept=1, conflicts=["Two towns."])
+    assert retrieve == lifecycle.RetrieveContextRequest(query="tea", max_snippets=50)
+
+
+@pytest.mark.parametrize("role", ["", "unspecified", "human"])
+def test_a_role_that_nobody_has_is_a_value_error(connect, script, role):
+    """A message whose speaker the wire can't name is refused before anything is sent."""
+    with pytest.raises(ValueError, match="no role"):
+        connect(script.target).record_interaction([results.InteractionMessage(role, "hi")], turn_run_id="r")
+    assert script.seen == []
+
+
 def methods(cls):
     """Return the public methods with their signatures, whatever they return."""
     found = inspect.getmembers(cls, inspect.isfunction)
@@ -154,7 +188,7 @@ def test_both_clients_have_the_same_methods_and_arguments():
 
 
 def test_every_rpc_has_a_method():
-    """No RPC of the two services is out of the client's reach."""
+    """No RPC of the services is out of the client's reach."""
     names = {method.name for service in SERVICES for method in service.methods}
     spelled = {"".join(part.title() for part in name.split("_")) for name in methods(MemoryClient)}
     assert names - spelled == {"InvokeTool"}, "invoke is InvokeTool"
@@ -178,6 +212,19 @@ def test_every_rpc_has_a_method():
         (admin.ReadVersionResponse, results.VersionContent),
         (admin.RestoreVersionResponse, results.RestoreResult),
         (admin.DeleteDocumentResponse, results.DeleteResult),
+        (lifecycle.SnippetScope, results.SnippetScope),
+        (lifecycle.MemorySnippet, results.MemorySnippet),
+        (lifecycle.ReadLongTermResponse, results.LongTermLane),
+        (lifecycle.ReadShortTermResponse, results.ShortTermLane),
+        (lifecycle.ContextSnippet, results.ContextSnippet),
+        (lifecycle.LaneStatus, results.LaneStatus),
+        (lifecycle.RetrieveContextResponse, results.RetrievedContext),
+        (lifecycle.InteractionMessage, results.InteractionMessage),
+        (lifecycle.RecordInteractionResponse, results.RecordResult),
+        (lifecycle.ProfileReadResponse, results.ProfileDocument),
+        (lifecycle.ClaimCurationResponse, results.CurationClaim),
+        (lifecycle.CurationReport, results.CurationReport),
+        (lifecycle.CompleteCurationResponse, results.CurationResult),
     ],
 )
 def test_results_have_the_wires_fields(message, result):

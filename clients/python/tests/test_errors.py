@@ -3,8 +3,9 @@
 import pickle
 
 import grpc
-import ironclaw_memory_client as package
 import pytest
+
+import ironclaw_memory_client as package
 from ironclaw.memory.v1 import error_reason_pb2
 from ironclaw_memory_client import (
     ContentChangedError,

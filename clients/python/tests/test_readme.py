@@ -5,8 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import ironclaw_memory_client
 import pytest
+
+import ironclaw_memory_client
 from ironclaw_memory_client import CallOptions, MemoryClient, MemoryServiceError
 from ironclaw_memory_client.failure import BY_REASON
 

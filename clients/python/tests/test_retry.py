@@ -6,6 +6,7 @@ import grpc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from ironclaw.memory.v1 import admin_service_pb2 as admin
 from ironclaw.memory.v1 import memory_service_pb2 as memory
 from ironclaw_memory_client import (

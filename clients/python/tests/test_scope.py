@@ -1,6 +1,7 @@
 """Scope values as call metadata."""
 
 import pytest
+
 from ironclaw_memory_client import MemoryClient, Scope
 from ironclaw_memory_client.scope import call_metadata
 

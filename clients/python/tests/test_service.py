@@ -5,10 +5,14 @@ import json
 import uuid
 
 import pytest
+
 from ironclaw_memory_client import (
     ContentChangedError,
+    CurationReport,
     DocumentNotFoundError,
+    InteractionMessage,
     InvalidPathError,
+    LeaseInvalidError,
     MemoryClient,
     PatchNoMatchError,
     RequestIdReusedError,
@@ -181,3 +185,48 @@ def test_with_scope_shares_the_connection(service, scope):
         assert coder.read("a.md").content == "x\n"
         with pytest.raises(DocumentNotFoundError):
             client.read("a.md")
+
+
+def test_a_turn_is_recorded_and_remembered(connect, service, scope):
+    """What a turn recorded is found by its thread's next turn, beside what the scope knows, ready for a prompt."""
+    client = connect(service, Scope(scope.tenant, scope.user, thread="t1"))
+    client.write("User drinks green tea.", target="memory")
+    exchange = [
+        InteractionMessage("user", "I switched to oolong tea", "ann"),
+        InteractionMessage("assistant", "Noted."),
+    ]
+    recorded = client.record_interaction(exchange, turn_run_id="r1")
+    assert (recorded.recorded, recorded.path, recorded.turns_since_curation) == (True, "threads/t1/r1.md", 1)
+    context = client.retrieve_context("which tea?")
+    assert [(s.lane, s.relative_path) for s in context.snippets] == [
+        ("short_term", "threads/t1/r1.md"),
+        ("long_term", "MEMORY.md"),
+    ]
+    assert context.block == "\n".join(s.text for s in context.snippets)
+    assert [(lane.lane, lane.failed) for lane in context.lanes] == [("short_term", False), ("long_term", False)]
+    long_term = client.read_long_term("tea", max_snippets=5)
+    assert [s.text for s in long_term.snippets] == ["User drinks green tea."]
+    assert (long_term.snippets[0].scope.user_id, long_term.snippets[0].scope.agent_id) == (scope.user, None)
+    assert [s.relative_path for s in client.read_short_term("tea", max_snippets=5).snippets] == ["threads/t1/r1.md"]
+
+
+def test_a_profile_is_read_as_it_is_stored(client):
+    """The profile's bytes come back, and None before there are any."""
+    assert client.profile_read().document is None
+    client.profile_set(locale="de-DE")
+    assert json.loads(client.profile_read().document) == {"locale": "de-DE"}
+
+
+def test_a_curation_is_claimed_and_completed_once(client):
+    """The text is handed out under a lease and replaced; the lease is over then, but the same completion is known."""
+    assert not client.claim_curation().claimed
+    client.write("likes tea\nlikes tea", target="memory")
+    claim = client.claim_curation(force=True, lease_seconds=60)
+    assert (claim.document, claim.max_model_calls) == ("likes tea\nlikes tea\n", 10)
+    assert claim.expires_at.tzinfo is not None
+    report = CurationReport(kept=1, merged=1)
+    done = client.complete_curation(claim.lease_id, content="likes tea\n", report=report)
+    assert (done.outcome, done.content_sha256) == ("rewritten", hashlib.sha256(b"likes tea\n").hexdigest())
+    assert client.complete_curation(claim.lease_id, content="likes tea\n", report=report) == done
+    with pytest.raises(LeaseInvalidError):
+        client.complete_curation(claim.lease_id, content="likes coffee\n")

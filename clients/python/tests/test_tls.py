@@ -3,6 +3,7 @@
 import grpc
 import pytest
 import trustme
+
 from ironclaw.memory.v1 import memory_service_pb2 as memory
 from ironclaw_memory_client import TLS, MemoryClient, UnreachableError
 

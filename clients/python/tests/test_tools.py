@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+
 from ironclaw_memory_client import (
     InvokeResult,
     Tool,

@@ -1,10 +1,26 @@
-"""The command `ironclaw-memory`: `serve`, and the client commands for people and scripts."""
+"""The command `ironclaw-memory`: `serve`, the tools for people and scripts, and the chores `curate` and `hygiene`."""
 
 from __future__ import annotations
+
+import importlib
+from typing import Final
 
 import click
 
 from ironclaw_memory import __version__
+
+COMMANDS: Final = {
+    "serve": "ironclaw_memory.cli.serve:serve",
+    "write": "ironclaw_memory.cli.tools:write",
+    "read": "ironclaw_memory.cli.tools:read",
+    "search": "ironclaw_memory.cli.tools:search",
+    "tree": "ironclaw_memory.cli.tools:tree",
+    "profile-set": "ironclaw_memory.cli.tools:profile_set",
+    "curate": "ironclaw_memory.cli.curate:curate",
+    "hygiene": "ironclaw_memory.cli.hygiene:hygiene",
+    "keys": "ironclaw_memory.cli.keys:keys",
+}
+"""Where each command is."""
 
 
 class LazyCommands(click.Group):
@@ -13,20 +29,14 @@ class LazyCommands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands' names, sorted."""
         del ctx
-        from ironclaw_memory.cli.tools import COMMANDS  # noqa: PLC0415
-
-        return sorted(["serve", *(str(command.name) for command in COMMANDS)])
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of that name, or None."""
         del ctx
-        if cmd_name == "serve":
-            from ironclaw_memory.cli.serve import serve  # noqa: PLC0415
-
-            return serve
-        from ironclaw_memory.cli.tools import COMMANDS  # noqa: PLC0415
-
-        return next((command for command in COMMANDS if command.name == cmd_name), None)
+        module, _, name = COMMANDS.get(cmd_name, "").partition(":")
+        command = getattr(importlib.import_module(module), name) if module else None
+        return command if isinstance(command, click.Command) else None
 
 
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})

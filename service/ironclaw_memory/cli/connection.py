@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
 import click
+
 from ironclaw_memory_client import (
     DeadlineExceededError,
     InvokeResult,
@@ -69,7 +71,7 @@ CONNECTION = (
         metavar="SECONDS",
         help="Give up after this time.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print exactly the tool's output, as JSON on one line."),
+    click.option("--json", "as_json", is_flag=True, help="Print exactly the output, as JSON on one line."),
 )
 """The options that every command has, in the order of its help."""
 
@@ -91,6 +93,26 @@ class Unavailable(Refused):
     """The server can't be reached, or can't do it now."""
 
     exit_code = 3
+
+
+@contextmanager
+def failures_said(server: str) -> Iterator[None]:
+    """Turn what the client raises in the block into what a command ends with.
+
+    Raises:
+        Refused: the service refused.
+        Unavailable: the server can't be reached, or can't do it now.
+    """
+    try:
+        yield
+    except UnreachableError as error:
+        raise Unavailable(error.code.name, f"{server} can't be reached: {error.message}") from None
+    except (UnavailableError, DeadlineExceededError) as error:
+        raise Unavailable(error.reason or error.code.name, error.message) from None
+    except MemoryServiceError as error:
+        raise Refused(error.reason or error.code.name, error.message) from None
+    except UnicodeEncodeError:
+        raise click.UsageError("An argument isn't valid UTF-8.") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +142,8 @@ class Connection:
             say(f"Advice: {advisory.message}", err=True)
 
     def _invoke(self, tool: str, arguments_json: str) -> InvokeResult:
-        try:
-            with MemoryClient(self.server, self.scope, deadline=self.deadline) as client:
-                result = client.invoke(f"ironclaw.memory.{tool}", arguments_json)
-        except UnreachableError as error:
-            raise Unavailable(error.code.name, f"{self.server} can't be reached: {error.message}") from None
-        except (UnavailableError, DeadlineExceededError) as error:
-            raise Unavailable(error.reason or error.code.name, error.message) from None
-        except MemoryServiceError as error:
-            raise Refused(error.reason or error.code.name, error.message) from None
-        except UnicodeEncodeError:
-            raise click.UsageError("An argument isn't valid UTF-8.") from None
+        with failures_said(self.server), MemoryClient(self.server, self.scope, deadline=self.deadline) as client:
+            result = client.invoke(f"ironclaw.memory.{tool}", arguments_json)
         if result.error is not None:
             raise Refused(result.error.reason, result.error.message)
         return result

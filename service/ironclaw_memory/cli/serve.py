@@ -42,6 +42,7 @@ def run(settings: Settings) -> None:
     # gRPC is imported here and not above: --help and a wrong setting needn't wait for it, and the process that only
     # watches over workers never loads it.
     from ironclaw_memory.addresses import ListenError  # noqa: PLC0415
+    from ironclaw_memory.credentials.problem import CredentialsError  # noqa: PLC0415
     from ironclaw_memory.store.datadir import DataDirError  # noqa: PLC0415
 
     try:
@@ -52,13 +53,13 @@ def run(settings: Settings) -> None:
         from ironclaw_memory.worker import serve_here  # noqa: PLC0415
 
         serve_here(settings, announce)
-    except (DataDirError, ListenError) as error:
+    except (DataDirError, CredentialsError, ListenError) as error:
         _refuse(str(error))
 
 
-def announce(address: str) -> None:
-    """Say on standard output that the service is ready, and where."""
-    click.echo(f"ironclaw-memory is ready on {address} (no credentials configured: loopback only)")
+def announce(address: str, admittance: str) -> None:
+    """Say on standard output that the service is ready, where, and who may call."""
+    click.echo(f"ironclaw-memory is ready on {address} ({admittance})")
 
 
 def _refuse(problem: str) -> None:

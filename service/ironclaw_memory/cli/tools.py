@@ -175,7 +175,3 @@ def profile_set(connection: Connection, **facts: str | None) -> None:
     if not any(value is not None for value in facts.values()):
         raise click.UsageError("Give at least one of --timezone, --locale and --location.")
     connection.run("profile_set", facts, lambda _output: say("Profile set."))
-
-
-COMMANDS: list[click.Command] = [write, read, search, tree, profile_set]
-"""The commands, for the group that `cli` assembles."""

@@ -62,6 +62,24 @@ class ProfileWriter:
         return self._changes.apply(call, PROFILE_PATH, edit, facts, scope=call.scope.of_the_human()).replayed
 
 
+class ProfileReader:
+    """Hands out the profile of the human, whatever the agent and project of the call."""
+
+    def __init__(self, store: ReadingStore) -> None:
+        self._store = store
+
+    def read(self, call: Call) -> bytes | None:
+        """Return the bytes as they are, a corrupt profile's too; None when there is none.
+
+        Raises:
+            StorageUnavailable: it can't be read.
+        """
+        try:
+            return self._store.read_document(call.scope.of_the_human(), PROFILE_PATH).content
+        except DocumentMissing:
+            return None
+
+
 class ProfileZone:
     """Finds the zone in which a user's day is counted."""
 

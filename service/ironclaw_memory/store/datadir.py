@@ -24,6 +24,9 @@ _KEY_FILE: Final = b"key"
 _LOCK_FILE: Final = "setup.lock"
 _SETUP_SECONDS: Final = 10.0
 
+EVENTS_FOLDER: Final = "events"
+"""Where the audit trail is."""
+
 NETWORK_FILE_SYSTEMS: Final = frozenset(
     ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs", "fuse.s3fs")
 )

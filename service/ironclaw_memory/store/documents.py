@@ -41,6 +41,7 @@ from .datadir import DataDir, prove_writable
 from .files import flush
 from .health import FolderGone, StorageHealth, fault_of
 from .layout import CURATION, DOCUMENTS, HISTORY, INDEX, METADATA, REQUESTS, USAGE_FILE, document_names, log_name
+from .owners import list_scopes
 from .requests import RequestJournal
 from .scopes import ScopeFolder, ScopeFolders
 from .sight import check_spelling, inherited_metadata, own_metadata, read_bytes, read_head
@@ -347,6 +348,17 @@ class DocumentStore:
         self._scopes.forget(scope)
         self._journal.forget(scope)
         return removed
+
+    def list_scopes(self) -> Iterator[Scope]:
+        """Yield every scope that something was written to, in no particular order. Takes no lock.
+
+        Raises:
+            StorageUnavailable: the data directory can't be read.
+        """
+        try:
+            yield from list_scopes(os.fsencode(self._data_dir.path))
+        except OSError as error:
+            raise fault_of(error) from error
 
     def problem(self) -> str | None:
         """Return why writes can't be served now, as one sentence for the operator; None while they can."""

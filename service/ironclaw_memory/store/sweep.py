@@ -33,7 +33,7 @@ def sweep(data_dir: bytes, now: float, stop: threading.Event) -> int:
     base = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         removed = _sweep_folder(base, now - ABANDONED_AFTER_SECONDS)
-        for scope in _scopes(base, LEVELS):
+        for scope in scope_folders(base):
             removed += _sweep_scope(scope, now - ABANDONED_AFTER_SECONDS, stop)
             if stop.is_set():
                 break
@@ -42,8 +42,13 @@ def sweep(data_dir: bytes, now: float, stop: threading.Event) -> int:
     return removed
 
 
-def _scopes(parent: int, levels: tuple[bytes, ...]) -> Iterator[int]:
-    """Yield a descriptor of every scope's folder; it is closed when the next one is asked for."""
+def scope_folders(parent: int, levels: tuple[bytes, ...] = LEVELS) -> Iterator[int]:
+    """Yield a descriptor of every scope's folder; it is closed when the next one is asked for.
+
+    Args:
+        parent: descriptor of the data directory.
+        levels: folder names between it and the scopes, each above a folder for every id.
+    """
     if not levels:
         yield parent
         return
@@ -53,7 +58,7 @@ def _scopes(parent: int, levels: tuple[bytes, ...]) -> Iterator[int]:
         for name in _names(level):
             with _opened(name, level) as folder:
                 if folder is not None:
-                    yield from _scopes(folder, levels[1:])
+                    yield from scope_folders(folder, levels[1:])
 
 
 class _opened:  # noqa: N801 - reads as a verb where it is used

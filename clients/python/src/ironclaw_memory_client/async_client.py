@@ -6,12 +6,14 @@ import asyncio
 import copy
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 import grpc
+
 from ironclaw.memory.v1.admin_service_pb2_grpc import MemoryAdminServiceStub
+from ironclaw.memory.v1.lifecycle_service_pb2_grpc import MemoryLifecycleServiceStub
 from ironclaw.memory.v1.memory_service_pb2_grpc import MemoryServiceStub
 
 from . import calls, conversion, results
@@ -45,6 +47,7 @@ class AsyncMemoryClient:
         self._channel = open_async_channel(target, tls, channel_options)
         self._stubs = {
             "memory": MemoryServiceStub(self._channel),
+            "lifecycle": MemoryLifecycleServiceStub(self._channel),
             "admin": MemoryAdminServiceStub(self._channel),
         }
 
@@ -175,6 +178,65 @@ class AsyncMemoryClient:
     ) -> results.DeleteResult:
         """Remove a document from reads, search and tree; its last content is kept as a version."""
         call = calls.delete_document_call(path, expected_sha256=expected_sha256, purge_versions=purge_versions)
+        return await self._make(call, options)
+
+    async def read_long_term(
+        self, query: str, *, max_snippets: int, context_profile_id: str = "", **options: Unpack[CallOptions]
+    ) -> results.LongTermLane:
+        """Return MEMORY.md, whatever the query, and then passages of the scope's documents, as they are."""
+        call = calls.read_long_term_call(query, max_snippets=max_snippets, context_profile_id=context_profile_id)
+        return await self._make(call, options)
+
+    async def read_short_term(
+        self, query: str, *, max_snippets: int, context_profile_id: str = "", **options: Unpack[CallOptions]
+    ) -> results.ShortTermLane:
+        """Return passages of what the scope's thread recorded, as they are; nothing without a thread."""
+        call = calls.read_short_term_call(query, max_snippets=max_snippets, context_profile_id=context_profile_id)
+        return await self._make(call, options)
+
+    async def retrieve_context(
+        self, query: str, *, max_snippets: int = 50, context_profile_id: str = "", **options: Unpack[CallOptions]
+    ) -> results.RetrievedContext:
+        """Return what memory adds to a prompt: both lanes, each passage in its envelope, as one block to paste."""
+        call = calls.retrieve_context_call(query, max_snippets=max_snippets, context_profile_id=context_profile_id)
+        return await self._make(call, options)
+
+    async def record_interaction(
+        self,
+        messages: Iterable[results.InteractionMessage],
+        *,
+        turn_run_id: str,
+        metadata: Mapping[str, object] | None = None,
+        background: bool = False,
+        **options: Unpack[CallOptions],
+    ) -> results.RecordResult:
+        """Store a turn's exchange in the scope's thread; without a thread nothing is stored."""
+        call = calls.record_interaction_call(
+            messages, turn_run_id=turn_run_id, metadata=metadata, background=background
+        )
+        return await self._make(call, options)
+
+    async def profile_read(self, **options: Unpack[CallOptions]) -> results.ProfileDocument:
+        """Return the human's profile as it is stored, whatever the agent."""
+        return await self._make(calls.profile_read_call(), options)
+
+    async def claim_curation(
+        self, *, lease_seconds: int | None = None, force: bool = False, **options: Unpack[CallOptions]
+    ) -> results.CurationClaim:
+        """Ask for the right to tidy MEMORY.md. At most one caller has it."""
+        return await self._make(calls.claim_curation_call(lease_seconds=lease_seconds, force=force), options)
+
+    async def complete_curation(
+        self,
+        lease_id: str,
+        *,
+        content: str | None = None,
+        report: results.CurationReport | None = None,
+        abandon: bool = False,
+        **options: Unpack[CallOptions],
+    ) -> results.CurationResult:
+        """End a claim: replace MEMORY.md, unless somebody changed it since."""
+        call = calls.complete_curation_call(lease_id, content=content, report=report, abandon=abandon)
         return await self._make(call, options)
 
     async def _make(self, call: calls.Call[Answer], options: CallOptions) -> Answer:

@@ -6,14 +6,16 @@ A text with a lone surrogate isn't text, and raises UnicodeEncodeError here, bef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
+
 from ironclaw.memory.v1 import admin_service_pb2 as admin
+from ironclaw.memory.v1 import lifecycle_service_pb2 as lifecycle
 from ironclaw.memory.v1 import memory_service_pb2 as memory
 
 from . import conversion, results
@@ -35,7 +37,7 @@ class Call(Generic[Answer]):
         conditional: True for a change with a precondition.
     """
 
-    service: Literal["memory", "admin"]
+    service: Literal["memory", "lifecycle", "admin"]
     method: str
     request: Message
     read_answer: Callable[[Any], Answer]
@@ -147,3 +149,86 @@ def delete_document_call(path: str, *, expected_sha256: str | None, purge_versio
     request = admin.DeleteDocumentRequest(path=path, expected_sha256=expected_sha256, purge_versions=purge_versions)
     conditional = expected_sha256 is not None
     return Call("admin", "DeleteDocument", request, conversion.to_delete_result, changes=True, conditional=conditional)
+
+
+def read_long_term_call(query: str, *, max_snippets: int, context_profile_id: str) -> Call[results.LongTermLane]:
+    """Describe a ReadLongTerm."""
+    request = lifecycle.ReadLongTermRequest(
+        query=query, max_snippets=max_snippets, context_profile_id=context_profile_id
+    )
+    return Call("lifecycle", "ReadLongTerm", request, conversion.to_long_term_lane)
+
+
+def read_short_term_call(query: str, *, max_snippets: int, context_profile_id: str) -> Call[results.ShortTermLane]:
+    """Describe a ReadShortTerm."""
+    request = lifecycle.ReadShortTermRequest(
+        query=query, max_snippets=max_snippets, context_profile_id=context_profile_id
+    )
+    return Call("lifecycle", "ReadShortTerm", request, conversion.to_short_term_lane)
+
+
+def retrieve_context_call(query: str, *, max_snippets: int, context_profile_id: str) -> Call[results.RetrievedContext]:
+    """Describe a RetrieveContext."""
+    request = lifecycle.RetrieveContextRequest(
+        query=query, max_snippets=max_snippets, context_profile_id=context_profile_id
+    )
+    return Call("lifecycle", "RetrieveContext", request, conversion.to_retrieved_context)
+
+
+def record_interaction_call(
+    messages: Iterable[results.InteractionMessage],
+    *,
+    turn_run_id: str,
+    metadata: Mapping[str, object] | None,
+    background: bool,
+) -> Call[results.RecordResult]:
+    """Describe a RecordInteraction.
+
+    Raises:
+        ValueError: a role isn't one of the four, or `metadata` can't be put as JSON.
+    """
+    request = lifecycle.RecordInteractionRequest(
+        messages=[_message(message) for message in messages],
+        turn_run_id=turn_run_id,
+        metadata=None if metadata is None else _struct(metadata),
+        background=background,
+    )
+    return Call("lifecycle", "RecordInteraction", request, conversion.to_record_result, changes=True)
+
+
+def _message(message: results.InteractionMessage) -> lifecycle.InteractionMessage:
+    name = f"MESSAGE_ROLE_{message.role.upper()}"
+    if name not in lifecycle.MessageRole.keys() or message.role == "unspecified":  # noqa: SIM118  # not a mapping
+        raise ValueError(f"{message.role!r} is no role: user, assistant, system or tool")
+    return lifecycle.InteractionMessage(role=name, content=message.content, name=message.name)
+
+
+def profile_read_call() -> Call[results.ProfileDocument]:
+    """Describe a ProfileRead."""
+    return Call("lifecycle", "ProfileRead", lifecycle.ProfileReadRequest(), conversion.to_profile_document)
+
+
+def claim_curation_call(*, lease_seconds: int | None, force: bool) -> Call[results.CurationClaim]:
+    """Describe a ClaimCuration. Its request id lets a second try find the lease that the first one got."""
+    request = lifecycle.ClaimCurationRequest(lease_seconds=lease_seconds, force=force)
+    return Call("lifecycle", "ClaimCuration", request, conversion.to_curation_claim, changes=True)
+
+
+def complete_curation_call(
+    lease_id: str, *, content: str | None, report: results.CurationReport | None, abandon: bool
+) -> Call[results.CurationResult]:
+    """Describe a CompleteCuration. It needs no request id: a second try is known by its lease and arguments."""
+    told = report or results.CurationReport()
+    request = lifecycle.CompleteCurationRequest(
+        lease_id=lease_id,
+        content=content,
+        report=lifecycle.CurationReport(
+            kept=told.kept,
+            merged=told.merged,
+            rewritten=told.rewritten,
+            superseded=told.superseded,
+            conflicts=told.conflicts,
+        ),
+        abandon=abandon,
+    )
+    return Call("lifecycle", "CompleteCuration", request, conversion.to_curation_result)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 import grpc
+
 from ironclaw.memory.v1.admin_service_pb2_grpc import MemoryAdminServiceStub
+from ironclaw.memory.v1.lifecycle_service_pb2_grpc import MemoryLifecycleServiceStub
 from ironclaw.memory.v1.memory_service_pb2_grpc import MemoryServiceStub
 
 from . import calls, conversion, results
@@ -55,6 +57,7 @@ class MemoryClient:
         self._channel = open_channel(target, tls, channel_options)
         self._stubs = {
             "memory": MemoryServiceStub(self._channel),
+            "lifecycle": MemoryLifecycleServiceStub(self._channel),
             "admin": MemoryAdminServiceStub(self._channel),
         }
 
@@ -249,6 +252,106 @@ class MemoryClient:
             purge_versions: remove the kept versions too, which can't be undone.
         """
         call = calls.delete_document_call(path, expected_sha256=expected_sha256, purge_versions=purge_versions)
+        return self._make(call, options)
+
+    def read_long_term(
+        self, query: str, *, max_snippets: int, context_profile_id: str = "", **options: Unpack[CallOptions]
+    ) -> results.LongTermLane:
+        """Return MEMORY.md, whatever the query, and then passages of the scope's documents, as they are.
+
+        Args:
+            query: any text, at most 4,096 bytes, such as the user's message.
+            max_snippets: the most snippets, MEMORY.md's chunks included; clamped to 0 to 50.
+            context_profile_id: the host's name for how context is built; `memory_disabled` returns nothing.
+        """
+        call = calls.read_long_term_call(query, max_snippets=max_snippets, context_profile_id=context_profile_id)
+        return self._make(call, options)
+
+    def read_short_term(
+        self, query: str, *, max_snippets: int, context_profile_id: str = "", **options: Unpack[CallOptions]
+    ) -> results.ShortTermLane:
+        """Return passages of what the scope's thread recorded, as they are; nothing without a thread.
+
+        Args:
+            query: any text, at most 4,096 bytes.
+            max_snippets: the most snippets, clamped to 0 to 50.
+            context_profile_id: as in `read_long_term`.
+        """
+        call = calls.read_short_term_call(query, max_snippets=max_snippets, context_profile_id=context_profile_id)
+        return self._make(call, options)
+
+    def retrieve_context(
+        self, query: str, *, max_snippets: int = 50, context_profile_id: str = "", **options: Unpack[CallOptions]
+    ) -> results.RetrievedContext:
+        """Return what memory adds to a prompt: both lanes, each passage in its envelope, as one block to paste.
+
+        Args:
+            query: any text, at most 4,096 bytes, such as the user's message.
+            max_snippets: the most snippets of each lane; the block's 4,096 bytes bound them too.
+            context_profile_id: as in `read_long_term`.
+        """
+        call = calls.retrieve_context_call(query, max_snippets=max_snippets, context_profile_id=context_profile_id)
+        return self._make(call, options)
+
+    def record_interaction(
+        self,
+        messages: Iterable[results.InteractionMessage],
+        *,
+        turn_run_id: str,
+        metadata: Mapping[str, object] | None = None,
+        background: bool = False,
+        **options: Unpack[CallOptions],
+    ) -> results.RecordResult:
+        """Store a turn's exchange in the scope's thread; without a thread nothing is stored.
+
+        Args:
+            messages: the exchange, in order.
+            turn_run_id: names the run; the same run again overwrites its record and counts once.
+            metadata: laid over the record's metadata key by key; must fit JSON.
+            background: record the run without counting it towards curation.
+        """
+        call = calls.record_interaction_call(
+            messages, turn_run_id=turn_run_id, metadata=metadata, background=background
+        )
+        return self._make(call, options)
+
+    def profile_read(self, **options: Unpack[CallOptions]) -> results.ProfileDocument:
+        """Return the human's profile as it is stored, whatever the agent."""
+        return self._make(calls.profile_read_call(), options)
+
+    def claim_curation(
+        self, *, lease_seconds: int | None = None, force: bool = False, **options: Unpack[CallOptions]
+    ) -> results.CurationClaim:
+        """Ask for the right to tidy MEMORY.md. At most one caller has it.
+
+        Args:
+            lease_seconds: how long the claim holds, 1 to 3,600. Default 300.
+            force: claim even when nothing is due.
+        """
+        return self._make(calls.claim_curation_call(lease_seconds=lease_seconds, force=force), options)
+
+    def complete_curation(
+        self,
+        lease_id: str,
+        *,
+        content: str | None = None,
+        report: results.CurationReport | None = None,
+        abandon: bool = False,
+        **options: Unpack[CallOptions],
+    ) -> results.CurationResult:
+        """End a claim: replace MEMORY.md, unless somebody changed it since.
+
+        Args:
+            lease_id: from `claim_curation`.
+            content: the new text; None when nothing needed to change.
+            report: what became of the lines.
+            abandon: give the lease back without a curation having taken place.
+
+        Raises:
+            LeaseInvalidError: the lease is over, or was never given in this scope.
+            UnsafeTextError: the text may not enter a prompt; the lease holds for another try.
+        """
+        call = calls.complete_curation_call(lease_id, content=content, report=report, abandon=abandon)
         return self._make(call, options)
 
     def _make(self, call: calls.Call[Answer], options: CallOptions) -> Answer:

@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 from google.protobuf.timestamp_pb2 import Timestamp
+
 from ironclaw.memory.v1 import admin_service_pb2 as admin
 from ironclaw.memory.v1 import advisory_pb2 as advisory
+from ironclaw.memory.v1 import lifecycle_service_pb2 as lifecycle
 from ironclaw.memory.v1 import memory_service_pb2 as memory
 
 from . import results
@@ -156,3 +158,74 @@ def to_restore_result(answer: admin.RestoreVersionResponse) -> results.RestoreRe
 def to_delete_result(answer: admin.DeleteDocumentResponse) -> results.DeleteResult:
     """Convert the answer of DeleteDocument."""
     return results.DeleteResult(answer.kept_version or None, answer.replayed)
+
+
+def _snippet(snippet: lifecycle.MemorySnippet) -> results.MemorySnippet:
+    scope = snippet.scope
+    place = results.SnippetScope(
+        tenant_id=scope.tenant_id,
+        user_id=scope.user_id,
+        agent_id=scope.agent_id if scope.HasField("agent_id") else None,
+        project_id=scope.project_id if scope.HasField("project_id") else None,
+    )
+    return results.MemorySnippet(place, snippet.relative_path, snippet.text)
+
+
+def to_long_term_lane(answer: lifecycle.ReadLongTermResponse) -> results.LongTermLane:
+    """Convert the answer of ReadLongTerm."""
+    return results.LongTermLane(tuple(map(_snippet, answer.snippets)), answer.standing_lines_omitted)
+
+
+def to_short_term_lane(answer: lifecycle.ReadShortTermResponse) -> results.ShortTermLane:
+    """Convert the answer of ReadShortTerm."""
+    return results.ShortTermLane(tuple(map(_snippet, answer.snippets)))
+
+
+def _lane(value: int) -> str:
+    return enum_name(lifecycle.ContextLane, value, "CONTEXT_LANE_")
+
+
+def to_retrieved_context(answer: lifecycle.RetrieveContextResponse) -> results.RetrievedContext:
+    """Convert the answer of RetrieveContext."""
+    return results.RetrievedContext(
+        snippets=tuple(results.ContextSnippet(_lane(s.lane), s.relative_path, s.text) for s in answer.snippets),
+        block=answer.block,
+        dropped_snippets=answer.dropped_snippets,
+        lanes=tuple(results.LaneStatus(_lane(status.lane), status.failed, status.reason) for status in answer.lanes),
+        standing_lines_omitted=answer.standing_lines_omitted,
+    )
+
+
+def to_record_result(answer: lifecycle.RecordInteractionResponse) -> results.RecordResult:
+    """Convert the answer of RecordInteraction."""
+    return results.RecordResult(
+        recorded=answer.recorded,
+        path=answer.path,
+        turns_since_curation=answer.turns_since_curation,
+        curation_due=answer.curation_due,
+    )
+
+
+def to_profile_document(answer: lifecycle.ProfileReadResponse) -> results.ProfileDocument:
+    """Convert the answer of ProfileRead."""
+    return results.ProfileDocument(answer.document if answer.HasField("document") else None)
+
+
+def to_curation_claim(answer: lifecycle.ClaimCurationResponse) -> results.CurationClaim:
+    """Convert the answer of ClaimCuration."""
+    return results.CurationClaim(
+        claimed=answer.claimed,
+        lease_id=answer.lease_id,
+        document=answer.document,
+        document_sha256=answer.document_sha256,
+        prompt=answer.prompt,
+        report_schema_json=answer.report_schema_json,
+        max_model_calls=answer.max_model_calls,
+        expires_at=_time(answer.expires_at) if answer.HasField("expires_at") else None,
+    )
+
+
+def to_curation_result(answer: lifecycle.CompleteCurationResponse) -> results.CurationResult:
+    """Convert the answer of CompleteCuration."""
+    outcome = enum_name(lifecycle.CurationOutcome, answer.outcome, "CURATION_OUTCOME_")
+    return results.CurationResult(outcome, answer.content_sha256)

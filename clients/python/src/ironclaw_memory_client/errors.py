@@ -14,6 +14,7 @@
     ├── DocumentStateError              what is stored forbids it: PATH_CONFLICT, PROFILE_CORRUPT and the like
     │   ├── PathConflictError
     │   ├── DocumentReadOnlyError
+    │   ├── LeaseInvalidError
     │   └── DocumentCorruptError
     ├── ConflictError                   somebody else changed the document; read it again
     │   └── ContentChangedError
@@ -178,6 +179,10 @@ class PathConflictError(DocumentStateError):
 
 class DocumentReadOnlyError(DocumentStateError):
     """The document's effective metadata says `read_only`."""
+
+
+class LeaseInvalidError(DocumentStateError):
+    """The curation's lease is over, or was never given in this scope; nothing was changed. Claim again."""
 
 
 class DocumentCorruptError(DocumentStateError):

@@ -296,3 +296,194 @@ class DeleteResult:
 
     kept_version: int | None
     replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetScope:
+    """Where a snippet's document lies; an agent or project that is None is the scope without one."""
+
+    tenant_id: str
+    user_id: str
+    agent_id: str | None
+    project_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySnippet:
+    """A passage as it stands in its document; nothing makes it fit for a prompt.
+
+    Attributes:
+        scope: where the document lies.
+        relative_path: the document's path.
+        text: the passage, at most 512 bytes.
+    """
+
+    scope: SnippetScope
+    relative_path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LongTermLane:
+    """What the scope knows.
+
+    Attributes:
+        snippets: MEMORY.md in at most 4 chunks, then the passages that match, best first.
+        standing_lines_omitted: how many lines of MEMORY.md found no room.
+    """
+
+    snippets: tuple[MemorySnippet, ...]
+    standing_lines_omitted: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShortTermLane:
+    """What the active thread recorded: the passages that match, best first."""
+
+    snippets: tuple[MemorySnippet, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSnippet:
+    """A passage in its envelope, at most 512 bytes.
+
+    Attributes:
+        lane: `short_term` or `long_term`.
+        relative_path: the document's path.
+        text: the passage with its envelope.
+    """
+
+    lane: str
+    relative_path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaneStatus:
+    """How reading a lane went.
+
+    Attributes:
+        lane: `short_term` or `long_term`.
+        failed: True when the lane, or a part of it, couldn't be read.
+        reason: why, such as `STORAGE_UNAVAILABLE`; empty unless it failed.
+    """
+
+    lane: str
+    failed: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedContext:
+    """What to put into the prompt.
+
+    Attributes:
+        snippets: the parts of the block, short-term first.
+        block: the snippets, one after another, at most 4,096 bytes; empty when there is nothing.
+        dropped_snippets: how many passages were withheld because they try to instruct the model.
+        lanes: whether each lane could be read.
+        standing_lines_omitted: how many lines of MEMORY.md found no room.
+    """
+
+    snippets: tuple[ContextSnippet, ...]
+    block: str
+    dropped_snippets: int
+    lanes: tuple[LaneStatus, ...]
+    standing_lines_omitted: int
+
+
+@dataclass(frozen=True, slots=True)
+class InteractionMessage:
+    """One message of an exchange, for `record_interaction`.
+
+    Attributes:
+        role: `user`, `assistant`, `system` or `tool`.
+        content: what was said.
+        name: the speaker's name, if there is one.
+    """
+
+    role: str
+    content: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordResult:
+    """What was recorded.
+
+    Attributes:
+        recorded: False when there was no thread, no run id or no message.
+        path: the record's path; empty when nothing was recorded.
+        turns_since_curation: distinct runs since the last curation, background runs left out.
+        curation_due: True when it is time to call `claim_curation`.
+    """
+
+    recorded: bool
+    path: str
+    turns_since_curation: int
+    curation_due: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileDocument:
+    """The human's profile: the JSON file's bytes, None when there is none."""
+
+    document: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class CurationClaim:
+    """The right to tidy MEMORY.md, and the work.
+
+    Attributes:
+        claimed: False when nothing is due, someone else holds the lease, or there is no MEMORY.md; then the rest is
+            empty.
+        lease_id: goes into `complete_curation`.
+        document: the text of MEMORY.md.
+        document_sha256: its hash.
+        prompt: tells the model what to do.
+        report_schema_json: the JSON Schema of the report, as text.
+        max_model_calls: how many model calls the curation may take.
+        expires_at: when the lease ends; None without one.
+    """
+
+    claimed: bool
+    lease_id: str
+    document: str
+    document_sha256: str
+    prompt: str
+    report_schema_json: str
+    max_model_calls: int
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CurationReport:
+    """What became of the lines of the old text, for `complete_curation`.
+
+    Attributes:
+        kept: lines that stand as they were.
+        merged: lines that went into another.
+        rewritten: lines whose wording changed.
+        superseded: lines that a newer one corrects.
+        conflicts: what the user should settle, a sentence each.
+    """
+
+    kept: int = 0
+    merged: int = 0
+    rewritten: int = 0
+    superseded: int = 0
+    conflicts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CurationResult:
+    """What came of a curation.
+
+    Attributes:
+        outcome: `rewritten`, `unchanged`, `conflict`, `refused` or `abandoned`.
+        content_sha256: hash of MEMORY.md as it is now; empty when there is none.
+    """
+
+    outcome: str
+    content_sha256: str
