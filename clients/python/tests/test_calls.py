@@ -143,6 +143,15 @@ def test_a_deletion_that_kept_nothing_says_none(connect, script, number, expecte
     assert connect(script.target).delete_document("a.md").kept_version == expected
 
 
+def test_a_scope_in_numbers(connect, script):
+    """An index that was never built has no age; problems come with their paths."""
+    problem = admin.DocumentProblem(path="a.bin", problem="not text")
+    script.answers = [admin.GetScopeStatsResponse(documents=2, problems=[problem])]
+    stats = connect(script.target).get_scope_stats()
+    assert (stats.documents, stats.index_age) == (2, None)
+    assert stats.problems == (results.DocumentProblem("a.bin", "not text"),)
+
+
 def test_a_turns_calls_carry_a_request_id_only_where_it_is_used(connect, script):
     """Recording and claiming can be repeated by their id; the end of a claim is known by its lease."""
     script.answers = [
@@ -212,6 +221,8 @@ def test_every_rpc_has_a_method():
         (admin.ReadVersionResponse, results.VersionContent),
         (admin.RestoreVersionResponse, results.RestoreResult),
         (admin.DeleteDocumentResponse, results.DeleteResult),
+        (admin.GetScopeStatsResponse, results.ScopeStats),
+        (admin.DocumentProblem, results.DocumentProblem),
         (lifecycle.SnippetScope, results.SnippetScope),
         (lifecycle.MemorySnippet, results.MemorySnippet),
         (lifecycle.ReadLongTermResponse, results.LongTermLane),

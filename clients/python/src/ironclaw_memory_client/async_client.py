@@ -180,6 +180,10 @@ class AsyncMemoryClient:
         call = calls.delete_document_call(path, expected_sha256=expected_sha256, purge_versions=purge_versions)
         return await self._make(call, options)
 
+    async def get_scope_stats(self, **options: Unpack[CallOptions]) -> results.ScopeStats:
+        """Return how much the scope holds, its limits, and which documents can't be searched."""
+        return await self._make(calls.get_scope_stats_call(), options)
+
     async def read_long_term(
         self, query: str, *, max_snippets: int, context_profile_id: str = "", **options: Unpack[CallOptions]
     ) -> results.LongTermLane:

@@ -151,6 +151,11 @@ def delete_document_call(path: str, *, expected_sha256: str | None, purge_versio
     return Call("admin", "DeleteDocument", request, conversion.to_delete_result, changes=True, conditional=conditional)
 
 
+def get_scope_stats_call() -> Call[results.ScopeStats]:
+    """Describe a GetScopeStats."""
+    return Call("admin", "GetScopeStats", admin.GetScopeStatsRequest(), conversion.to_scope_stats)
+
+
 def read_long_term_call(query: str, *, max_snippets: int, context_profile_id: str) -> Call[results.LongTermLane]:
     """Describe a ReadLongTerm."""
     request = lifecycle.ReadLongTermRequest(

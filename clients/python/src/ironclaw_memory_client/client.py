@@ -254,6 +254,10 @@ class MemoryClient:
         call = calls.delete_document_call(path, expected_sha256=expected_sha256, purge_versions=purge_versions)
         return self._make(call, options)
 
+    def get_scope_stats(self, **options: Unpack[CallOptions]) -> results.ScopeStats:
+        """Return how much the scope holds, its limits, and which documents can't be searched."""
+        return self._make(calls.get_scope_stats_call(), options)
+
     def read_long_term(
         self, query: str, *, max_snippets: int, context_profile_id: str = "", **options: Unpack[CallOptions]
     ) -> results.LongTermLane:

@@ -160,6 +160,21 @@ def to_delete_result(answer: admin.DeleteDocumentResponse) -> results.DeleteResu
     return results.DeleteResult(answer.kept_version or None, answer.replayed)
 
 
+def to_scope_stats(answer: admin.GetScopeStatsResponse) -> results.ScopeStats:
+    """Convert the answer of GetScopeStats."""
+    return results.ScopeStats(
+        documents=answer.documents,
+        size_bytes=answer.size_bytes,
+        document_limit=answer.document_limit,
+        size_limit_bytes=answer.size_limit_bytes,
+        indexed_documents=answer.indexed_documents,
+        passages=answer.passages,
+        index_size_bytes=answer.index_size_bytes,
+        index_age=answer.index_age.ToTimedelta() if answer.HasField("index_age") else None,
+        problems=tuple(results.DocumentProblem(problem.path, problem.problem) for problem in answer.problems),
+    )
+
+
 def _snippet(snippet: lifecycle.MemorySnippet) -> results.MemorySnippet:
     scope = snippet.scope
     place = results.SnippetScope(

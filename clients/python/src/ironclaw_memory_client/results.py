@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,6 +296,41 @@ class DeleteResult:
 
     kept_version: int | None
     replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentProblem:
+    """A document that can't be searched, and in a few words why."""
+
+    path: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeStats:
+    """How much a scope holds, and how well it can be searched.
+
+    Attributes:
+        documents: how many documents there are.
+        size_bytes: their sizes added up.
+        document_limit: the most documents that the scope may have.
+        size_limit_bytes: the most bytes that its documents may have.
+        indexed_documents: how many of them a search can find.
+        passages: how many passages they were cut into.
+        index_size_bytes: what the index takes on the server's disk.
+        index_age: since the index was last known to equal the files; None before the first search.
+        problems: the documents that can't be searched.
+    """
+
+    documents: int
+    size_bytes: int
+    document_limit: int
+    size_limit_bytes: int
+    indexed_documents: int
+    passages: int
+    index_size_bytes: int
+    index_age: timedelta | None
+    problems: tuple[DocumentProblem, ...]
 
 
 @dataclass(frozen=True, slots=True)
