@@ -14,6 +14,7 @@ from ironclaw_memory.contract.faults import DocumentMissing, StorageUnavailable
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.contract.scope import Scope
 from ironclaw_memory.index import IndexSettings, SearchAnswer, SearchIndex, SearchQuery
+from ironclaw_memory.index.meaning import MeaningModel
 
 ALICE = Scope("acme", "alice")
 
@@ -78,11 +79,11 @@ class FileSource:
 class Memory:
     """One user's documents and an index on them, without its background thread unless asked for."""
 
-    def __init__(self, root: Path, **settings: Any) -> None:
+    def __init__(self, root: Path, model: MeaningModel | None = None, **settings: Any) -> None:
         self.source = FileSource(root)
         self.clock = Clock()
-        chosen = {"background_seconds": 0, "build_wait_seconds": 30} | settings
-        self.index = SearchIndex(self.source, IndexSettings(**chosen), monotonic=self.clock)
+        chosen = {"background_seconds": 0, "build_wait_seconds": 30, "semantic": "off"} | settings
+        self.index = SearchIndex(self.source, IndexSettings(**chosen), monotonic=self.clock, model=model)
 
     def __enter__(self) -> Memory:
         return self

@@ -155,3 +155,17 @@ def test_dates_are_recognised(text, day):
 def test_a_date_gives_its_day_and_its_month():
     """Both the day and the month of a date can be asked for."""
     assert date_terms("on 8 May 2023 and 9 May 2023") == ["2023-05-08", "2023-05", "2023-05-09"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [("see", "seen"), ("buy", "bought"), ("teaching", "taught"), ("child", "children"), ("knife", "knives")],
+)
+def test_irregular_forms_of_a_word_are_one_term(asked, written):
+    """English forms that no ending tells apart meet: a question asks `did she buy`, a note says `bought`."""
+    assert set(analyse(asked, "english")[0]) & set(analyse(written, "english")[0])
+
+
+def test_irregular_forms_are_english_only():
+    """A word of another language that looks like such a form stays what it is."""
+    assert analyse("mice", "italian")[0] != analyse("mouse", "italian")[0]

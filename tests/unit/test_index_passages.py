@@ -81,3 +81,22 @@ def test_cutting_never_splits_a_character(text, size):
     if size >= 4:
         content[:end].decode()
         assert min(size, len(content)) - end < 4
+
+
+def test_short_messages_of_an_exchange_share_a_passage():
+    """A row of short sections of one level is one passage, so that an answer stands with its question."""
+    content = b"# Talk\n\n## user\nWhich tea?\n\n## assistant\nGreen.\n\n## user\nThanks.\n"
+    passages = list(cut_passages(content))
+    assert any(b"Which tea?" in text and b"Green." in text for text in _texts(content, passages))
+
+
+def test_a_long_section_is_not_joined_with_the_next():
+    """A section that fills half of a passage stands alone, and so does one of another level."""
+    long = b"x" * 300
+    content = b"## a\n" + long + b"\n## b\nshort\n# c\nother\n"
+    texts = _texts(content, list(cut_passages(content)))
+    assert [text[:4] for text in texts] == [b"## a", b"## b", b"# c\n"]
+
+
+def _texts(content, passages):
+    return [content[each.start : each.start + each.length] for each in passages]

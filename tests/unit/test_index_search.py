@@ -304,3 +304,30 @@ def test_a_megabyte_on_one_line_is_indexed_in_bounded_time(memory):
     start = time.process_time()
     assert sorted(memory.paths("needle")) == ["garbage.md", "one-line.md"]
     assert time.process_time() - start < 15
+
+
+def test_an_answer_is_shown_with_its_question(memory):
+    """The lines after a match are among the passages though they share no word with the query."""
+    filler = "\n".join(f"Ann: Topic {i} was interesting, wasn't it, and how it went on for hours." for i in range(40))
+    question, answer = "Ann: What happened at the picnic? " + "Tell me. " * 30, "Bob: Charades, then a scavenger hunt."
+    memory.write("talk.md", f"# Talk\n\n{filler}\n{question}\n{answer + ' Fun.' * 60}\n{filler}\n")
+    texts = [passage.text for passage in memory.search("what happened at the picnic").hits[0].passages[:2]]
+    assert "picnic" in texts[0]
+    assert any("Charades" in text for text in texts)
+
+
+def test_a_companion_word_finds_less_than_the_word_itself(memory):
+    """`job` finds what an employer's note says, after the notes that say `job`."""
+    memory.write("a.md", "Her employer is the city library.\n")
+    memory.write("b.md", "She likes her job.\n")
+    memory.write("c.md", "It rains.\n")
+    assert memory.paths("job") == ["b.md", "a.md"]
+
+
+def test_excerpts_that_touch_are_joined_as_in_the_document(memory):
+    """An ellipsis stands only where something was left out."""
+    lines = "\n".join(f"- kestrel number {i} nests on ledge {i * 3} of the old mill by the river" for i in range(60))
+    memory.write("birds.md", f"{lines}\n{'filler ' * 1500}\n")
+    content = memory.search("kestrel").hits[0].content
+    shown = content.split("\n…\n")
+    assert all(part.strip() in memory.file("birds.md").read_text() for part in shown)

@@ -26,6 +26,7 @@ from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
+from .companions import companions_of
 from .dates import date_terms
 from .languages import FUNCTION_WORDS, guess_language, is_function_word, language_of_script, stem
 
@@ -98,10 +99,14 @@ class QueryTerm:
     Attributes:
         variants: term numbers, one for each stem that the languages of the index give.
         weight: what fulfilling it is worth, 1.0 for a word.
+        companions: terms that hint at its fulfilment, for less.
+        word: folded, not stemmed.
     """
 
     variants: tuple[int, ...]
     weight: float
+    companions: tuple[int, ...] = ()
+    word: str = ""
 
 
 @lru_cache(maxsize=100_000)
@@ -225,10 +230,16 @@ def analyse_query(text: str, languages: tuple[str, ...]) -> list[QueryTerm]:
     telling = [token for token in tokens.values() if not _is_function_word(token, languages)]
     wishes: dict[tuple[int, ...], QueryTerm] = {}
     for token in (telling or list(tokens.values()))[:MAX_QUERY_TERMS]:
-        stems = {stem(token.text, language) for language in languages} if token.is_word else {token.text}
-        variants = tuple(sorted(number_of(each) for each in stems))
-        wishes.setdefault(variants, QueryTerm(variants, token.weight))
+        wish = _wish(token, languages)
+        wishes.setdefault(wish.variants, wish)
     return list(wishes.values())
+
+
+def _wish(token: Token, languages: tuple[str, ...]) -> QueryTerm:
+    stems = {stem(token.text, language) for language in languages} if token.is_word else {token.text}
+    hints = companions_of(token.text) if token.is_word and "english" in languages else ()
+    variants, companions = (tuple(sorted(map(number_of, each))) for each in (stems, hints))
+    return QueryTerm(variants, token.weight, companions, token.text)
 
 
 def _is_asked_for(token: Token) -> bool:

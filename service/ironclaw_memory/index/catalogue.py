@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Final
 
 from .analysis import analyse
+from .meaning import MeaningModel
 from .passages import Passage, cut_passages
 from .postings import BLOCK_PASSAGES, strengths, without
 
@@ -48,17 +49,20 @@ class _Analysed:
     context: set[int]
     strengths: dict[int, int]
     language: str
+    vector: bytes | None
 
 
 class Catalogue:
     """The tables of one scope inside one transaction. `save_totals` ends it."""
 
-    def __init__(self, connection: sqlite3.Connection, language: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, language: str, model: MeaningModel | None = None) -> None:
         self._sql = connection
         self._language = language
+        self._model = model
         row = connection.execute("SELECT next_passage, passages, documents, bytes, languages FROM totals").fetchone()
         self._next, self._passages, self._documents, self._bytes = row[:4]
         self._languages = set(row[4].split())
+        self._lacks_vectors = False
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
         """Return size, modification time and inode of every known document by its path."""
@@ -114,6 +118,8 @@ class Catalogue:
             "UPDATE totals SET next_passage = ?, passages = ?, documents = ?, bytes = ?, languages = ?",
             (self._next, self._passages, self._documents, self._bytes, " ".join(sorted(self._languages))),
         )
+        if self._lacks_vectors:
+            self._sql.execute("UPDATE totals SET model = '' WHERE model != ''")
         if pending is not None:
             self._sql.execute("UPDATE totals SET pending_inode = ?, pending_offset = ?", pending)
 
@@ -156,12 +162,13 @@ class Catalogue:
     def _analyse(self, path: str, content: bytes, passages: Sequence[tuple[Passage, bytes]]) -> list[_Analysed]:
         analysed = []
         path_terms = set(analyse(path, self._language)[0])
-        for passage, digest in passages:
-            text = content[passage.start : passage.start + passage.length].decode()
+        texts = [content[passage.start : passage.start + passage.length].decode() for passage, _ in passages]
+        vectors = self._model.embed(texts) if self._model else [None] * len(texts)
+        for (passage, digest), text, vector in zip(passages, texts, vectors, strict=True):
             body, language = analyse(text, self._language)
             headings = set(analyse(passage.headings, language)[0]) if passage.headings else set()
             strong = strengths(body, headings, path_terms)
-            analysed.append(_Analysed(passage, digest, body, headings | path_terms, strong, language))
+            analysed.append(_Analysed(passage, digest, body, headings | path_terms, strong, language, vector))
         return analysed
 
     def _insert_passages(self, document: int, ordinal: int, new: Sequence[_Analysed]) -> None:
@@ -172,11 +179,14 @@ class Catalogue:
             for term, strength in each.strengths.items():
                 blocks.setdefault((term, block), bytearray()).extend((low, strength))
             place = (ordinal + offset, each.passage.start, each.passage.length, each.passage.line)
-            rows.append((self._next, document, *place, each.digest, pack(each.body), pack(each.context)))
+            rows.append(
+                (self._next, document, *place, each.digest, pack(each.body), pack(sorted(each.context)), each.vector)
+            )
             self._next += 1
         self._passages += len(new)
+        self._lacks_vectors |= bool(new) and self._model is None
         self._languages.update(each.language for each in new)
-        self._sql.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._sql.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         self._sql.executemany(
             "INSERT INTO postings VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
             " SET entries = CAST(entries || excluded.entries AS BLOB)",

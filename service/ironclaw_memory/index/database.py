@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Version of the tables and of the analysis whose terms they hold. Raise it with either: old files are then rebuilt."""
 
 IDLE_CONNECTIONS: Final = 4
@@ -46,7 +46,8 @@ CREATE TABLE passages (
     line INTEGER NOT NULL,
     digest BLOB NOT NULL,
     body BLOB NOT NULL,        -- term numbers in reading order, 4 bytes each
-    context BLOB NOT NULL      -- term numbers of the headings and the path
+    context BLOB NOT NULL,     -- term numbers of the headings and the path
+    vector BLOB                -- what a model of meaning made of it, if there was one
 );
 CREATE INDEX passages_document ON passages (document, ordinal);
 CREATE TABLE postings (
@@ -61,10 +62,11 @@ CREATE TABLE totals (
     documents INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     languages TEXT NOT NULL,       -- in which there are stems, separated by spaces
+    model TEXT NOT NULL,           -- by which every passage has a vector; empty when some have none
     pending_inode INTEGER NOT NULL,
     pending_offset INTEGER NOT NULL
 );
-INSERT INTO totals VALUES (0, 0, 0, 0, '', 0, 0);
+INSERT INTO totals VALUES (0, 0, 0, 0, '', '', 0, 0);
 """
 _BULK: Final = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;"
 
@@ -102,10 +104,16 @@ _PASSING: Final = frozenset(
 
 
 class Database:
-    """One index file and its connections. Threads may share it; a forked child must not."""
+    """One index file and its connections. Threads may share it; a forked child must not.
 
-    def __init__(self, file: str) -> None:
+    Args:
+        file: its path.
+        model: by which every passage must have a vector; empty when that doesn't matter.
+    """
+
+    def __init__(self, file: str, model: str = "") -> None:
         self.file = file
+        self._model = model
         self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         self._closed = False
@@ -179,7 +187,7 @@ class Database:
         with self._lock:
             if self._idle:
                 return self._idle.pop()
-        return connect(self.file)
+        return connect(self.file, self._model)
 
     def _give_back(self, connection: sqlite3.Connection) -> None:
         with self._lock:
@@ -189,11 +197,11 @@ class Database:
         connection.close()
 
 
-def connect(file: str) -> sqlite3.Connection:
+def connect(file: str, model: str = "") -> sqlite3.Connection:
     """Open the existing index `file`.
 
     Raises:
-        sqlite3.Error: there is none, or it is no index of this format.
+        sqlite3.Error: there is none, or it is no index of this format, or it lacks the vectors of `model`.
     """
     connection = sqlite3.connect(
         f"file:{_quoted(file)}?mode=rw", uri=True, timeout=5.0, isolation_level=None, check_same_thread=False
@@ -205,20 +213,23 @@ def connect(file: str) -> sqlite3.Connection:
         )
         if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
             raise sqlite3.DatabaseError("another format")
+        if model and connection.execute("SELECT model FROM totals").fetchone()[0] != model:
+            raise sqlite3.DatabaseError("another model")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def create(file: str) -> sqlite3.Connection:
+def create(file: str, model: str = "") -> sqlite3.Connection:
     """Make an empty index at `file`, for one writer that fills it before anyone else knows of it.
 
-    Nothing is durable until `finish`.
+    `model` names what gives every passage its vector. Nothing is durable until `finish`.
     """
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
     connection.executescript(f"{_BULK}{_SCHEMA}PRAGMA user_version = {FORMAT};")
+    connection.execute("UPDATE totals SET model = ?", (model,))
     return connection
 
 

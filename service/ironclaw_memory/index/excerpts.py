@@ -41,18 +41,21 @@ def cut_excerpts(
 ) -> list[tuple[Excerpt, float]]:
     """Return an excerpt of at most `size` bytes and the score for each passage, best first.
 
-    A passage shown by a better one is left out.
+    What a better one shows is left out.
     """
     shown: list[tuple[Excerpt, float]] = []
     for passage in passages:
         if len(shown) == most:
             break
         start, end = passage.start, passage.start + passage.length
-        if any(each.start <= start and end <= each.end for each, _ in shown):
+        for each, _ in shown:  # what a better one, widened, already shows isn't shown twice
+            start = max(start, each.end) if each.start <= start < each.end else start
+            end = min(end, each.start) if each.start < end <= each.end else end
+        if not content[start:end].strip():
             continue
         low = max((each.end for each, _ in shown if each.end <= start), default=0)
         high = min((each.start for each, _ in shown if each.start >= end), default=len(content))
-        shown.append((_excerpt(content, passage, low, high, size), passage.score))
+        shown.append((_excerpt(content, passage, (start, end), (low, high), size), passage.score))
     return shown
 
 
@@ -68,19 +71,34 @@ def join_excerpts(content: bytes, excerpts: Iterable[Excerpt]) -> str:
             break
         kept.append(excerpt)
     kept.sort(key=lambda excerpt: excerpt.start)
-    return JOINT.join(
-        excerpt.text if before and before.heading == excerpt.heading else excerpt.standing_alone()
+    return "".join(
+        _joint(content, before, excerpt)
+        + (excerpt.text if before and before.heading == excerpt.heading else excerpt.standing_alone())
         for before, excerpt in zip([None, *kept], kept, strict=False)
     )
 
 
-def _excerpt(content: bytes, passage: RankedPassage, low: int, high: int, size: int) -> Excerpt:
-    heading = _heading_above(content, passage.start)
+def _joint(content: bytes, before: Excerpt | None, after: Excerpt) -> str:
+    """Return what stands between two excerpts: an ellipsis, or what the document has where they touch."""
+    if before is None:
+        return ""
+    if content[before.end : after.start].strip():
+        return JOINT
+    end = len(content[: before.end].rstrip())
+    gap = content[end : after.end]
+    gap = gap[: len(gap) - len(gap.lstrip())]
+    return "\n" if b"\n" in gap else " " if gap else ""
+
+
+def _excerpt(
+    content: bytes, passage: RankedPassage, place: tuple[int, int], bounds: tuple[int, int], size: int
+) -> Excerpt:
+    heading = _heading_above(content, place[0])
     room = size - (len(heading) + 1 if heading else 0)
-    start, end = _widen(content, passage.start, passage.start + passage.length, low, high, max(room, passage.length))
+    start, end = _widen(content, *place, *bounds, max(room, place[1] - place[0]))
     text = content[start:end]
     text = text[: character_floor(text, size)] if len(text) > size else text
-    line = passage.line - content.count(b"\n", start, passage.start)
+    line = passage.line - content.count(b"\n", start, passage.start) + content.count(b"\n", passage.start, start)
     stripped = text.lstrip(b"\r\n")
     line += text[: len(text) - len(stripped)].count(b"\n")
     return Excerpt(start, end, line, stripped.rstrip().decode("utf-8", "replace"), heading.decode("utf-8", "replace"))

@@ -34,8 +34,9 @@ _SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
 class IndexFolder:
     """The folder of one scope's index. Threads may share it; a forked child must not."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, model: str = "") -> None:
         self.path = path
+        self._model = model
         self._lock = threading.Lock()
         self._stamp: tuple[int, int] | None = None
         self._database: Database | None = None
@@ -211,7 +212,7 @@ class IndexFolder:
 
     def _open(self) -> Database | None:
         name = self._current_name()
-        return Database(self._file(name)) if name else None
+        return Database(self._file(name), self._model) if name else None
 
     def _drop(self) -> None:
         if self._database is not None:

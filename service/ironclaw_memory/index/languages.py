@@ -12,6 +12,8 @@ from typing import Final
 
 import snowballstemmer
 
+from .word_forms import FORMS
+
 DEFAULT_LANGUAGE: Final = "english"
 
 
@@ -123,6 +125,8 @@ def stem(word: str, language: str) -> str:
     script = language_of_script(word[0])
     if len(word) < 3 or not word.isalpha():
         return word
+    if language == "english":
+        word = FORMS.get(word, word)
     return str(_stemmer(script or language).stemWord(word))
 
 

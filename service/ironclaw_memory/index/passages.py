@@ -5,7 +5,9 @@ blind to what the text means; which neighbours are shown around a match is `exce
 
 Rules:
 1. Lines are packed until `PACKED_BYTES`; a line that would exceed them starts the next passage.
-2. A heading starts a passage; so does the end of a section's first paragraph once half of the bytes are used.
+2. A heading starts a passage; so does the end of a paragraph once half of the bytes are used. A row of short sections
+   of one level, such as the messages of a recorded exchange, goes on in the open passage until half of it is full: a
+   message of five words is no answer without its question.
 3. A fenced block stays whole while it fits `PASSAGE_BYTES`.
 4. A line over `PASSAGE_BYTES` (minified text, a script without line breaks) is cut after a sentence, else a space,
    else between two characters.
@@ -38,7 +40,8 @@ class Passage:
         start: offset of its first byte.
         length: in bytes; its end is on a character boundary.
         line: 1-based number of its first line.
-        headings: the headings above it, outermost first, as text without marks; at most `HEADING_BYTES` together.
+        headings: the headings that its first line stands under, outermost first, as text without marks; at most
+            `HEADING_BYTES` together.
     """
 
     start: int
@@ -60,11 +63,12 @@ def cut_passages(content: bytes) -> Iterator[Passage]:
 
 
 class _Cutter:
-    """Packs lines; holds the open passage and the headings above it."""
+    """Packs lines; holds the open passage, the headings that it began under, and those of the line at hand."""
 
     def __init__(self) -> None:
         self._open: list[_Line] = []
         self._size = 0
+        self._above = ""
         self._headings: list[tuple[int, bytes]] = []
         self._fence: bytes = b""
 
@@ -80,8 +84,9 @@ class _Cutter:
             yield from self._take_fenced(line)
             return
         if heading := _HEADING.match(line.text):
-            yield from self._close()
-            self._enter(len(heading[1]), heading[2].rstrip(b"# \t"))
+            level = len(heading[1])
+            yield from self._close_over(PACKED_BYTES // 2 if self._is_in_row(level) else 0)
+            self._enter(level, heading[2].rstrip(b"# \t"))
         elif fence := _FENCE.match(line.text):
             yield from self._close_over(PACKED_BYTES // 2)
             self._fence = fence[1]
@@ -100,6 +105,10 @@ class _Cutter:
             self._fence = b""
             yield from self._close_over(PACKED_BYTES // 2)
 
+    def _is_in_row(self, level: int) -> bool:
+        """Tell whether a heading of this level follows a section of the same level."""
+        return bool(self._headings) and self._headings[-1][0] == level > 1
+
     def _enter(self, level: int, text: bytes) -> None:
         while self._headings and self._headings[-1][0] >= level:
             self._headings.pop()
@@ -107,12 +116,14 @@ class _Cutter:
 
     def _add(self, line: _Line) -> Iterator[Passage]:
         if len(line.text) <= PASSAGE_BYTES:
+            self._above = self._above if self._open else self._headings_above()
             self._open.append(line)
             self._size += len(line.text) + 1
             return
         yield from self._close()
+        above = self._headings_above()
         for start, end in cut_long_line(line.text):
-            yield self._passage(line.start + start, line.start + end, line.number)
+            yield Passage(line.start + start, end - start, line.number, above)
 
     def _close_over(self, size: int) -> Iterator[Passage]:
         if self._size > size:
@@ -121,12 +132,11 @@ class _Cutter:
     def _close(self) -> Iterator[Passage]:
         if self._open:
             first, last = self._open[0], self._open[-1]
-            yield self._passage(first.start, last.start + len(last.text), first.number)
+            yield Passage(first.start, last.start + len(last.text) - first.start, first.number, self._above)
         self._open, self._size = [], 0
 
-    def _passage(self, start: int, end: int, line: int) -> Passage:
-        above = b" / ".join(text for _, text in self._headings)[-HEADING_BYTES:]
-        return Passage(start, end - start, line, above.decode("utf-8", "ignore"))
+    def _headings_above(self) -> str:
+        return b" / ".join(text for _, text in self._headings)[-HEADING_BYTES:].decode("utf-8", "ignore")
 
 
 def cut_long_line(line: bytes) -> Iterator[tuple[int, int]]:

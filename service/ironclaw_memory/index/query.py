@@ -5,10 +5,10 @@ Values only. How an answer comes about is told in `search`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 import snowballstemmer
 
@@ -37,6 +37,14 @@ class DocumentSource(Protocol):
 
     def index_folder(self, scope: Scope) -> Path:
         """Return the folder that belongs to the index of `scope` alone; it exists."""
+
+
+Indexed = Callable[[Scope, tuple[str, ...]], None]
+"""Told of the paths whose entries in a scope's index are others now, after the commit; must not raise."""
+
+
+def tell_nobody(_scope: Scope, _paths: tuple[str, ...]) -> None:
+    """Listen to an index that nobody wants to hear of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,7 @@ class IndexSettings:
         scan_seconds: how long such a search reads files before it answers with what it found; also how long one
             indexes what many hand edits changed before it leaves the rest to the background.
         open_scopes: how many scopes keep their database open; each takes a few descriptors.
+        semantic: whether a model of meaning takes part: `auto` when its package is installed, `on` or `off`.
     """
 
     language: str = "english"
@@ -164,7 +173,10 @@ class IndexSettings:
     build_wait_seconds: float = 0.5
     scan_seconds: float = 2.0
     open_scopes: int = 128
+    semantic: Literal["auto", "on", "off"] = "auto"
 
     def __post_init__(self) -> None:
+        if self.semantic not in ("auto", "on", "off"):
+            raise ValueError(f"semantic is auto, on or off, not {self.semantic!r}.")
         if self.language not in snowballstemmer.algorithms():
             raise ValueError(f"There is no stemmer for the language {self.language!r}.")

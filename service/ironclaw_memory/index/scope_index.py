@@ -26,15 +26,18 @@ from .database import Database, DatabaseUnusable
 from .excerpts import cut_excerpts, join_excerpts
 from .filter import Filter, count_documents
 from .folder import PENDING_BYTES, IndexFolder
+from .meaning import MeaningModel
 from .query import (
     MAX_RESULTS,
     DocumentSource,
+    Indexed,
     IndexSettings,
     IndexStats,
     PassageHit,
     SearchAnswer,
     SearchHit,
     SearchQuery,
+    tell_nobody,
 )
 from .ranking import RankedDocument, rank_documents
 from .scan import scan_documents
@@ -58,6 +61,8 @@ class ScopeIndex:
         settings: IndexSettings,
         monotonic: Callable[[], float],
         start_build: Callable[[ScopeIndex], Future[None] | None],
+        indexed: Indexed = tell_nobody,
+        model: MeaningModel | None = None,
     ) -> None:
         self.used_at = float("-inf")
         self._source = source
@@ -65,8 +70,9 @@ class ScopeIndex:
         self._settings = settings
         self._monotonic = monotonic
         self._start_build = start_build
-        self._folder = IndexFolder(str(source.index_folder(scope)))
-        self._upkeep = Upkeep(source, scope, self._folder, settings.language)
+        self._model = model
+        self._folder = IndexFolder(str(source.index_folder(scope)), model.name if model else "")
+        self._upkeep = Upkeep(source, scope, self._folder, settings.language, indexed, model)
         self._build: Future[None] | None = None
         self._compared_at = float("-inf")
         self._comparing = threading.Lock()
@@ -180,7 +186,7 @@ class ScopeIndex:
         self.freshen(database, older_than=self._settings.fresh_seconds, stop=lambda: time.monotonic() > deadline)
         for is_last in (False, True):
             with database.reading() as connection:
-                ranked = rank_documents(connection, query.text, chosen, limit)
+                ranked = rank_documents(connection, query.text, chosen, limit, self._model)
                 searched = count_documents(connection, chosen)
             found, stale = self._read(ranked)
             if not stale or is_last:
@@ -269,7 +275,7 @@ def _hit(
         path=DocumentPath(document.path),
         score=document.score / best_document,
         content=join_excerpts(stored.content, (excerpt for excerpt, _ in excerpts)),
-        is_hybrid_match=False,
+        is_hybrid_match=document.is_agreed,
         passages=tuple(
             PassageHit(excerpt.standing_alone(size), score / best_passage, excerpt.line) for excerpt, score in excerpts
         ),

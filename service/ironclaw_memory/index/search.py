@@ -19,8 +19,10 @@ from ironclaw_memory.contract.faults import Fault
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.contract.scope import Scope
 
-from .query import DocumentSource, IndexSettings, IndexStats, SearchAnswer, SearchQuery
+from .meaning import MeaningModel
+from .query import DocumentSource, Indexed, IndexSettings, IndexStats, SearchAnswer, SearchQuery, tell_nobody
 from .scope_index import ScopeIndex
+from .word_vectors import load_word_vectors
 
 __all__ = ["DocumentSource", "IndexSettings", "IndexStats", "SearchAnswer", "SearchIndex", "SearchQuery"]
 
@@ -40,6 +42,11 @@ class SearchIndex:
         source: where the documents are.
         settings: how the index behaves.
         monotonic: the clock, in seconds.
+        indexed: told what was indexed anew.
+        model: of meaning; None chooses by the settings.
+
+    Raises:
+        ValueError: the settings ask for a model, and none is installed.
     """
 
     def __init__(
@@ -48,10 +55,14 @@ class SearchIndex:
         settings: IndexSettings = IndexSettings(),  # noqa: B008 # frozen
         *,
         monotonic: Callable[[], float] = time.monotonic,
+        indexed: Indexed = tell_nobody,
+        model: MeaningModel | None = None,
     ) -> None:
         self._source = source
         self._settings = settings
         self._monotonic = monotonic
+        self._indexed = indexed
+        self._model = model or _choose_model(settings.semantic)
         self._start()
 
     def _start(self) -> None:
@@ -117,13 +128,18 @@ class SearchIndex:
         with self._lock:
             index = self._scopes.get(scope)
             if index is None:
-                index = ScopeIndex(self._source, scope, self._settings, self._monotonic, self._start_build)
+                index = self._open(scope)
                 self._scopes[scope] = index
             self._scopes.move_to_end(scope)
             surplus = self._scopes.popitem(last=False)[1] if len(self._scopes) > self._settings.open_scopes else None
         if surplus is not None:
             surplus.close()
         return index
+
+    def _open(self, scope: Scope) -> ScopeIndex:
+        return ScopeIndex(
+            self._source, scope, self._settings, self._monotonic, self._start_build, self._indexed, self._model
+        )
 
     def _distrust(self, scope: Scope) -> None:
         with self._lock:
@@ -159,3 +175,23 @@ class SearchIndex:
                     index.keep_up(since, self._stop.is_set)
                 except (OSError, Fault) as error:  # the next round, or a search, tries again
                     _log.warning("index_upkeep_failed", error=type(error).__name__)
+
+
+def _choose_model(semantic: str) -> MeaningModel | None:
+    """Return the model that the setting asks for, None for words alone.
+
+    Raises:
+        ValueError: it must be there and isn't.
+    """
+    if semantic == "off":
+        return None
+    try:
+        model = load_word_vectors()
+    except (ImportError, OSError) as error:
+        if semantic == "on":
+            raise ValueError(f"The model of meaning can't be loaded: {error}") from error
+        _log.warning("semantic_model_unusable", error=type(error).__name__)
+        return None
+    if model is None and semantic == "on":
+        raise ValueError("semantic is on, but the package wordllama isn't installed.")
+    return model

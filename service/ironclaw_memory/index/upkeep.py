@@ -31,7 +31,8 @@ from .catalogue import INDEXED, SKIPPED, UNSETTLED, Catalogue, Entry
 from .database import Database, DatabaseBusy, create, finish
 from .dates import day_number
 from .folder import IndexFolder
-from .query import DocumentSource
+from .meaning import MeaningModel
+from .query import DocumentSource, Indexed, tell_nobody
 
 BATCH_SECONDS: Final = 0.05
 LOCK_SECONDS: Final = 2.0
@@ -45,11 +46,21 @@ _log = structlog.get_logger(__name__)
 class Upkeep:
     """Upkeep of one scope's index."""
 
-    def __init__(self, source: DocumentSource, scope: Scope, folder: IndexFolder, language: str) -> None:
+    def __init__(
+        self,
+        source: DocumentSource,
+        scope: Scope,
+        folder: IndexFolder,
+        language: str,
+        indexed: Indexed = tell_nobody,
+        model: MeaningModel | None = None,
+    ) -> None:
         self._source = source
         self._scope = scope
         self._folder = folder
         self._language = language
+        self._indexed = indexed
+        self._model = model
         self._worked_off: tuple[str, tuple[int, int]] | None = None
 
     def drain(self, database: Database) -> None:
@@ -101,15 +112,18 @@ class Upkeep:
     ) -> int:
         """Index documents in one transaction until `seconds` have passed; return how many."""
         deadline = time.monotonic() + seconds
-        count = 0
+        count, changed = 0, []
         with database.writing() as connection:
-            catalogue = Catalogue(connection, self._language)
+            catalogue = Catalogue(connection, self._language, self._model)
             for text, stat in paths.items():
-                self._refresh_document(catalogue, text, stat)
+                if self._refresh_document(catalogue, text, stat):
+                    changed.append(text)
                 count += 1
                 if time.monotonic() > deadline:
                     break
             catalogue.save_totals(reached)
+        if changed:
+            self._indexed(self._scope, tuple(changed))
         return count
 
     def _with_folders(
@@ -121,7 +135,7 @@ class Upkeep:
             return paths
         affected = dict(paths)
         with database.reading() as connection:
-            names = list(Catalogue(connection, self._language).stats())
+            names = list(Catalogue(connection, self._language, self._model).stats())
         names += [stat.path.text for stat in self._source.list_documents(self._scope)]
         for path in settings:
             folder = path.rpartition("/")[0]
@@ -129,16 +143,18 @@ class Upkeep:
             affected |= {name: None for name in names if name.startswith(below) and name not in affected}
         return affected
 
-    def _refresh_document(self, catalogue: Catalogue, text: str, stat: DocumentStat | None) -> None:
+    def _refresh_document(self, catalogue: Catalogue, text: str, stat: DocumentStat | None) -> bool:
+        """Bring one entry up to date; return whether it is another now."""
         try:
             path = parse_document_path(text)
         except InvalidPath:  # a line of the pending list that was torn by a full disk
-            return
+            return False
         known = catalogue.entry(text)
         try:
-            self._index_document(catalogue, path, stat, known)
+            return self._index_document(catalogue, path, stat, known)
         except DocumentMissing:
             catalogue.remove(text)
+            return known is not None
         except Fault as fault:
             catalogue.put_aside(text, f"unreadable: {fault.reason}", "", (0, UNSETTLED, 0))
         except sqlite3.Error:
@@ -146,25 +162,28 @@ class Upkeep:
         except Exception as error:  # rule 4: a mistake of ours in one text must not take search away from the others
             _log.exception("index_document_failed")
             catalogue.put_aside(text, f"analysis failed: {type(error).__name__}", "", _trusted(stat, 0))
+        return True
 
     def _index_document(
         self, catalogue: Catalogue, path: DocumentPath, stat: DocumentStat | None, known: Entry | None
-    ) -> None:
+    ) -> bool:
         document = self._source.read_document(self._scope, path)
         seen = _trusted(stat, len(document.content))
         skip = bool(self._source.effective_metadata(self._scope, path).get("skip_indexing"))
         state = SKIPPED if skip else INDEXED if _is_text(document.content) else NOT_TEXT
         if known is not None and (known.sha256, known.state) == (document.sha256, state):
             catalogue.touch(known, seen)
-        elif state == INDEXED:
+            return False
+        if state == INDEXED:
             day = day_number(path.text) or document.updated_at.date().toordinal()
             catalogue.put(path.text, document.content, document.sha256, seen, day)
         else:
             catalogue.put_aside(path.text, state, document.sha256, seen)
+        return True
 
     def _differences(self, database: Database) -> dict[str, DocumentStat | None]:
         with database.reading() as connection:
-            known = Catalogue(connection, self._language).stats()
+            known = Catalogue(connection, self._language, self._model).stats()
         changed: dict[str, DocumentStat | None] = {}
         for stat in self._source.list_documents(self._scope):
             if known.pop(stat.path.text, None) != (stat.size_bytes, stat.modified_ns, stat.inode):
@@ -185,22 +204,23 @@ class Upkeep:
                 return
             with self._folder.locked("write.lock", LOCK_SECONDS):
                 self._folder.publish(file)
-            _log.info("index_built", documents=documents, seconds=round(time.monotonic() - start, 3))
+            self._indexed(self._scope, documents)
+            _log.info("index_built", documents=len(documents), seconds=round(time.monotonic() - start, 3))
 
-    def _fill(self, file: str, position: tuple[int, int], stop: threading.Event) -> int:
-        connection = create(file)
-        documents = 0
+    def _fill(self, file: str, position: tuple[int, int], stop: threading.Event) -> tuple[str, ...]:
+        connection = create(file, self._model.name if self._model else "")
+        documents = []
         try:
             connection.execute("BEGIN")
-            catalogue = Catalogue(connection, self._language)
+            catalogue = Catalogue(connection, self._language, self._model)
             for stat in _until(stop, self._source.list_documents(self._scope)):
                 self._refresh_document(catalogue, stat.path.text, stat)
-                documents += 1
+                documents.append(stat.path.text)
             catalogue.save_totals(position)
             connection.execute("COMMIT")
         finally:
             finish(connection, file)
-        return documents
+        return tuple(documents)
 
 
 def _trusted(stat: DocumentStat | None, size: int) -> tuple[int, int, int]:
