@@ -22,8 +22,15 @@ setup: .venv/ready ## Make .venv with the service, the client and the tools of d
 run: setup ## Serve on 127.0.0.1:50051 with the folder ./data (DATA=, ARGS=)
 	$(BIN)/ironclaw-memory serve --data-dir $(DATA) $(ARGS)
 
-test: setup ## Run every test
+test: setup build/semantic/ready ## Run every test
 	$(BIN)/python -m pytest $(ARGS)
+	PYTHONPATH=build/semantic $(BIN)/python -m pytest tests/unit/test_index_meaning.py
+
+# The optional model of meaning, beside .venv: with it in there, every other test and every benchmark would load it.
+build/semantic/ready: pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps --target build/semantic \
+		'wordllama>=0.4,<0.5' 'numpy>=2,<3' 'safetensors>=0.4,<1' 'tokenizers>=0.20,<1'
+	@touch $@
 
 lint: setup ## Check protos, style, types and the direction of imports
 	$(BIN)/buf format -d --exit-code

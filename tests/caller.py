@@ -40,6 +40,8 @@ SERVICES: dict[str, ServiceDescriptor] = _load_services()
 METHODS: dict[str, MethodDescriptor] = {
     f"{service}/{method.name}": method for service, descriptor in SERVICES.items() for method in descriptor.methods
 }
+ENDLESS_METHODS = frozenset({f"{PACKAGE}.MemoryEventService/WatchEvents"})
+"""Streams that go on for as long as their caller likes."""
 UNARY_METHODS = {name: m for name, m in METHODS.items() if not m.client_streaming and not m.server_streaming}
 
 
@@ -244,7 +246,9 @@ def exchange(
     *,
     seconds: float | None,
 ) -> list[bytes]:
-    """Send bytes to a method of any arity and return the bytes of its answers; an unknown method counts as unary.
+    """Send bytes to a method of any arity and return the bytes of its answers, of an endless one those of the first.
+
+    An unknown method counts as unary.
 
     Raises:
         Refusal: the call failed.
@@ -255,7 +259,10 @@ def exchange(
         if method is None or not (method.client_streaming or method.server_streaming):
             return [channel.unary_unary(f"/{name}")(*bodies, **options)]
         if not method.client_streaming:
-            return list(channel.unary_stream(f"/{name}")(*bodies, **options))
+            stream = channel.unary_stream(f"/{name}")(*bodies, **options)
+            answers = [next(stream)] if name in ENDLESS_METHODS else list(stream)
+            stream.cancel()
+            return answers
         if not method.server_streaming:
             return [channel.stream_unary(f"/{name}")(iter(bodies), **options)]
         return list(channel.stream_stream(f"/{name}")(iter(bodies), **options))

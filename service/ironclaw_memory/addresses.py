@@ -25,29 +25,49 @@ def split_address(listen: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-def check_exposure(listen: str) -> None:
-    """Return when the address is safe to serve without credentials: loopback, or a Unix socket.
-
-    Raises:
-        ListenError: others could reach it.
-    """
+def is_local(listen: str) -> bool:
+    """Tell whether only this machine can reach the address: loopback, or a Unix socket."""
     if is_unix(listen):
-        return
+        return True
     host, _ = split_address(listen)
     if host == "localhost":
-        return
+        return True
     try:
-        if ipaddress.ip_address(host).is_loopback:
-            return
+        return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        pass
+        return False
+
+
+def check_exposure(listen: str, *, credentials: bool, encrypted: bool) -> None:
+    """Return when the address is safe to serve: others can't reach it, or must prove themselves over TLS.
+
+    Args:
+        listen: the address.
+        credentials: whether calls need a credential.
+        encrypted: whether connections are TLS.
+
+    Raises:
+        ListenError: others could reach it without a credential, or would send theirs in the clear.
+    """
+    if is_local(listen) or (credentials and encrypted):
+        return
+    if not credentials:
+        raise ListenError(
+            f"listen: {listen} is not a loopback address; without credentials only loopback or a Unix socket is served"
+        )
     raise ListenError(
-        f"listen: {listen} is not a loopback address; without credentials only loopback or a Unix socket is served"
+        f"listen: {listen} is not a loopback address; set tls_certificate and tls_key, or keys and "
+        "tokens would travel in the clear"
     )
 
 
-def reserve_port(server: grpc.Server, listen: str) -> str:
+def reserve_port(server: grpc.Server, listen: str, credentials: grpc.ServerCredentials | None = None) -> str:
     """Bind the server and return the address it got.
+
+    Args:
+        server: the server.
+        listen: the address.
+        credentials: how connections are encrypted; None for plain ones.
 
     Raises:
         ListenError: the address is in use or can't be bound.
@@ -55,7 +75,7 @@ def reserve_port(server: grpc.Server, listen: str) -> str:
     if is_unix(listen):
         _clear_dead_socket(listen.removeprefix("unix:"))
     try:
-        port = server.add_insecure_port(listen)
+        port = server.add_secure_port(listen, credentials) if credentials else server.add_insecure_port(listen)
     except RuntimeError:
         raise ListenError(f"listen: {listen} can't be bound; is another server using it?") from None
     if is_unix(listen):

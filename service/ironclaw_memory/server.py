@@ -6,7 +6,6 @@ executor costs an asyncio server more than the loop saves. The store knows neith
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -17,45 +16,69 @@ import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
+
 from ironclaw.memory.v1 import (
     admin_service_pb2,
     admin_service_pb2_grpc,
+    event_service_pb2,
+    event_service_pb2_grpc,
+    lifecycle_service_pb2,
+    lifecycle_service_pb2_grpc,
     memory_service_pb2,
     memory_service_pb2_grpc,
 )
-
-from ironclaw_memory.addresses import check_exposure, reserve_port
-from ironclaw_memory.catalog import load_catalog
-from ironclaw_memory.events.safety_log import SafetyLog
+from ironclaw_memory.addresses import reserve_port
+from ironclaw_memory.admittance import describe_admittance, open_authenticator
+from ironclaw_memory.catalog import load_catalog, load_curation_guide
+from ironclaw_memory.credentials.authenticator import Authenticator
+from ironclaw_memory.events.watches import Watches
 from ironclaw_memory.health import HealthState
-from ironclaw_memory.index.search import SearchIndex
+from ironclaw_memory.index.search import IndexSettings, SearchIndex
 from ironclaw_memory.interceptors.admission import Admission
 from ironclaw_memory.interceptors.deadline import Deadlines
 from ironclaw_memory.interceptors.errors import Errors
+from ironclaw_memory.interceptors.events import Events
 from ironclaw_memory.interceptors.parsing import Parsing
-from ironclaw_memory.interceptors.safety_events import SafetyEvents
+from ironclaw_memory.interceptors.permissions import may_write
+from ironclaw_memory.interceptors.rates import CALLS, WRITE_BYTES, Buckets, Rates
+from ironclaw_memory.interceptors.refusals import RefusalLog
 from ironclaw_memory.interceptors.scope import Scoping
 from ironclaw_memory.memory.changes import DocumentChanges
+from ironclaw_memory.memory.context import ContextBuilder
+from ironclaw_memory.memory.curation import Curator
 from ironclaw_memory.memory.history import Historian
-from ironclaw_memory.memory.profile import ProfileWriter, ProfileZone
+from ironclaw_memory.memory.interactions import InteractionRecorder
+from ironclaw_memory.memory.lanes import LaneReader
+from ironclaw_memory.memory.profile import ProfileReader, ProfileWriter, ProfileZone
 from ironclaw_memory.memory.read import Reader
 from ironclaw_memory.memory.search import Searcher
+from ironclaw_memory.memory.stats import Statistician
 from ironclaw_memory.memory.tree import Lister
 from ironclaw_memory.memory.write import Writer
 from ironclaw_memory.safety.policy import PromptWritePolicy
+from ironclaw_memory.safety.recall import RecallGuard
 from ironclaw_memory.safety.scanner import Scanner
 from ironclaw_memory.services.admin_service import MemoryAdminServicer
+from ironclaw_memory.services.event_service import MemoryEventServicer
+from ironclaw_memory.services.lifecycle_service import MemoryLifecycleServicer
 from ironclaw_memory.services.memory_service import MemoryServicer
-from ironclaw_memory.settings import Settings
-from ironclaw_memory.store.datadir import open_data_dir
+from ironclaw_memory.settings import Settings, SettingsError
+from ironclaw_memory.stopping import StopRequest
+from ironclaw_memory.store.datadir import EVENTS_FOLDER, open_data_dir
 from ironclaw_memory.store.documents import DocumentStore, StoreLimits
+from ironclaw_memory.tls import CONNECTION_SECONDS, open_certificates
+from ironclaw_memory.trail import Trail, open_trail
 
 SERVICES: Final = (
     memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"],
+    lifecycle_service_pb2.DESCRIPTOR.services_by_name["MemoryLifecycleService"],
     admin_service_pb2.DESCRIPTOR.services_by_name["MemoryAdminService"],
+    event_service_pb2.DESCRIPTOR.services_by_name["MemoryEventService"],
 )
 SERVICE_NAMES: Final = tuple(service.full_name for service in SERVICES)
 SCOPED: Final = frozenset(f"/{s.full_name}/{m.name}" for s in SERVICES for m in s.methods)
+WRITING: Final = frozenset(filter(may_write, SCOPED))
+WATCHING: Final = frozenset(m for m in SCOPED if m.endswith("/WatchEvents"))
 HEALTH: Final = frozenset(f"/{health.SERVICE_NAME}/{name}" for name in ("Check", "Watch"))
 REFLECTION: Final = frozenset({f"/{reflection.SERVICE_NAME}/ServerReflectionInfo"})
 
@@ -74,14 +97,21 @@ class Parts:
 
     store: DocumentStore
     index: SearchIndex
-    events: SafetyEvents
+    trail: Trail
+    authenticator: Authenticator
+    watches: MemoryEventServicer
     admission: Admission
     health: HealthState
 
 
 def transport_options(settings: Settings) -> list[tuple[str, int]]:
     """Return the channel arguments of the server; each bounds what one peer can cost."""
+    aging = [
+        ("grpc.max_connection_age_ms", CONNECTION_SECONDS * 1000),
+        ("grpc.max_connection_age_grace_ms", int(settings.max_deadline_seconds * 1000)),
+    ]
     return [
+        *(aging if settings.tls_certificate else []),
         ("grpc.so_reuseport", int(settings.workers > 1)),  # else two servers would silently share a port
         ("grpc.max_receive_message_length", settings.max_message_bytes),
         ("grpc.max_send_message_length", settings.max_message_bytes),
@@ -104,55 +134,67 @@ class Server:
 
     Raises:
         DataDirError: the data folder can't be used.
+        CredentialsError: a file of credentials or certificates can't be used.
         ListenError: the address may not or can't be served.
     """
 
     def __init__(self, settings: Settings) -> None:
-        check_exposure(settings.listen)
         self._settings = settings
-        self._stop_asked = threading.Event()
+        self._certificates = open_certificates(settings)
+        self._stop_request = StopRequest()
         self._sweeper_stop = threading.Event()
         self._pool = ThreadPoolExecutor(
-            settings.max_in_flight + MAX_REFLECTIONS + SPARE_THREADS, thread_name_prefix="call"
+            settings.max_in_flight + settings.max_watches + MAX_REFLECTIONS + SPARE_THREADS, thread_name_prefix="call"
         )
         self._server, self._parts = self._assemble()
         self.address = ""
 
     def _assemble(self) -> tuple[grpc.Server, Parts]:
         settings = self._settings
+        authenticator = open_authenticator(settings)  # first: what may not be served leaves no trace
         data_dir = open_data_dir(settings.data_dir)
         store = DocumentStore(data_dir, _limits(settings))
-        index = SearchIndex(store)
-        policy = PromptWritePolicy(Scanner(), settings.protected_paths)
-        changes = DocumentChanges(store, index, policy, settings.document_bytes)
-        sink = SafetyLog(data_dir.path / "events", data_dir.key(), max_bytes=settings.safety_log_bytes)
+        trail = open_trail(settings, data_dir)
+        index = _open_index(settings, store, trail)
+        scanner = Scanner()
+        policy = PromptWritePolicy(scanner, settings.protected_paths)
+        changes = DocumentChanges(
+            store, index, policy, settings.document_bytes, keeps_versions=settings.version_count > 0
+        )
         parts = Parts(
             store=store,
             index=index,
-            events=SafetyEvents(sink, SCOPED),
-            admission=Admission(settings.max_in_flight, SCOPED),
+            trail=trail,
+            authenticator=authenticator,
+            watches=MemoryEventServicer(Watches(data_dir.path / EVENTS_FOLDER, data_dir.key())),
+            admission=Admission(settings.max_in_flight, SCOPED - WATCHING),
             health=HealthState(SERVICE_NAMES, store.problem, store.probe),
         )
         server = grpc.server(
             self._pool,
             interceptors=[
                 Errors(SCOPED | REFLECTION),
-                Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds, SCOPED),
-                Scoping(SCOPED, HEALTH | REFLECTION),
+                Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds, SCOPED, WATCHING),
+                Scoping(SCOPED, HEALTH | REFLECTION, authenticator, RefusalLog(trail.note_refusal)),
+                _rates(settings),
                 parts.admission,
+                Admission(settings.max_watches, WATCHING),
                 Admission(MAX_REFLECTIONS, REFLECTION),
-                parts.events,
+                Events(trail.log, SCOPED),
                 Parsing(SCOPED),
             ],
             options=transport_options(settings),
         )
         self._register(server, store, index, changes)
+        self._register_lifecycle(server, store, index, changes, scanner)
+        event_service_pb2_grpc.add_MemoryEventServiceServicer_to_server(parts.watches, server)
         health_pb2_grpc.add_HealthServicer_to_server(parts.health.servicer, server)
         reflection.enable_server_reflection((*SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
         return server, parts
 
-    @staticmethod
-    def _register(server: grpc.Server, store: DocumentStore, index: SearchIndex, changes: DocumentChanges) -> None:
+    def _register(
+        self, server: grpc.Server, store: DocumentStore, index: SearchIndex, changes: DocumentChanges
+    ) -> None:
         memory = MemoryServicer(
             writer=Writer(changes, ProfileZone(store)),
             reader=Reader(store),
@@ -163,21 +205,52 @@ class Server:
         )
         memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(memory, server)
         admin_service_pb2_grpc.add_MemoryAdminServiceServicer_to_server(
-            MemoryAdminServicer(Historian(store, changes)), server
+            MemoryAdminServicer(
+                Historian(store, changes),
+                Statistician(store, index),
+                document_limit=self._settings.scope_documents,
+                size_limit_bytes=self._settings.scope_bytes,
+            ),
+            server,
         )
 
+    def _register_lifecycle(
+        self, server: grpc.Server, store: DocumentStore, index: SearchIndex, changes: DocumentChanges, scanner: Scanner
+    ) -> None:
+        lanes = LaneReader(store, index)
+        turns = self._settings.curation_turns
+        lifecycle = MemoryLifecycleServicer(
+            lanes=lanes,
+            context=ContextBuilder(lanes, RecallGuard(scanner, self._settings.protected_paths)),
+            recorder=InteractionRecorder(changes, store, store.curation, turns),
+            profiles=ProfileReader(store),
+            curator=Curator(store, changes, store.curation, turns),
+            guide=load_curation_guide(),
+        )
+        lifecycle_service_pb2_grpc.add_MemoryLifecycleServiceServicer_to_server(lifecycle, server)
+
     def start(self) -> str:
-        """Begin to serve and return the address, with the port that was taken.
+        """Begin to serve and return the address, with the port that was taken; called on the main thread.
+
+        From here on SIGTERM and SIGINT let `run` go on: whoever was told the address may end the server at once.
 
         Raises:
             ListenError: the address is in use or can't be bound.
         """
-        self.address = reserve_port(self._server, self._settings.listen)
+        self.address = reserve_port(
+            self._server, self._settings.listen, self._certificates.credentials() if self._certificates else None
+        )
+        self._stop_request.heed_signals()
         self._server.start()
         self._parts.health.start()
+        self._parts.trail.start()
         threading.Thread(target=self._sweep, name="sweep", daemon=True).start()
         log.info("serving", address=self.address)
         return self.address
+
+    def describe_admittance(self) -> str:
+        """Return in a few words who may call."""
+        return describe_admittance(self._settings, self._parts.authenticator)
 
     def _sweep(self) -> None:
         removed = self._parts.store.sweep(self._sweeper_stop)
@@ -186,15 +259,13 @@ class Server:
 
     def run(self) -> None:
         """Serve until SIGTERM, SIGINT or `ask_to_stop`, then drain and stop."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: self.ask_to_stop())
-        self._stop_asked.wait()
+        self._stop_request.wait()
         self.drain()
         self.stop()
 
     def ask_to_stop(self) -> None:
-        """Let `run` go on to its end; safe in a signal handler and from any thread."""
-        self._stop_asked.set()
+        """Let `run` go on to its end; from any thread."""
+        self._stop_request.make()
 
     def drain(self) -> None:
         """Tell the world: health turns NOT_SERVING, and for the drain delay calls are still served."""
@@ -206,6 +277,7 @@ class Server:
         """Close the port, let the calls in flight finish, commits included, and let go of everything."""
         self._sweeper_stop.set()
         self._parts.admission.close()
+        self._parts.watches.end_watches()
         self._parts.health.servicer.end_watches()
         stopped = self._server.stop(self._settings.grace_seconds)
         stopped.wait()
@@ -213,9 +285,23 @@ class Server:
         if not self._parts.admission.wait_until_idle(self._settings.grace_seconds):
             log.warning("calls were still running when the grace ended")
         self._parts.index.close()
-        self._parts.events.close()
+        self._parts.authenticator.close()
+        self._parts.trail.close()
         self._pool.shutdown(wait=False)
         log.info("stopped")
+
+
+def _rates(settings: Settings) -> Rates:
+    share = 1 / settings.workers
+    calls = Buckets(CALLS, settings.tenant_calls_per_second, share)
+    return Rates(SCOPED, WRITING, calls, Buckets(WRITE_BYTES, settings.tenant_write_bytes_per_second, share))
+
+
+def _open_index(settings: Settings, store: DocumentStore, trail: Trail) -> SearchIndex:
+    try:
+        return SearchIndex(store, IndexSettings(semantic=settings.semantic), indexed=trail.log.note_indexed)
+    except ValueError as error:  # the model that the operator insists on can't be loaded
+        raise SettingsError(f"semantic: {error}") from None
 
 
 def _limits(settings: Settings) -> StoreLimits:
@@ -223,6 +309,8 @@ def _limits(settings: Settings) -> StoreLimits:
         document_bytes=settings.document_bytes,
         scope_documents=settings.scope_documents,
         scope_bytes=settings.scope_bytes,
+        tenant_documents=settings.tenant_documents,
+        tenant_bytes=settings.tenant_bytes,
         version_count=settings.version_count,
         version_bytes=settings.version_bytes,
         version_age_days=settings.version_age_days,

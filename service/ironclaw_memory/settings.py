@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -22,7 +23,9 @@ from pydantic_settings import (
 
 ENVIRONMENT_PREFIX: Final = "IRONCLAW_MEMORY_"
 
-CLIENT_VARIABLES: Final = frozenset({"SERVER", "TENANT", "USER", "AGENT", "PROJECT"})
+CLIENT_VARIABLES: Final = frozenset(
+    {"SERVER", "TENANT", "USER", "AGENT", "PROJECT", "CURATOR_BASE_URL", "CURATOR_MODEL", "CURATOR_API_KEY"}
+) | frozenset({"TOKEN", "CA", "CERTIFICATE", "PRIVATE_KEY"})
 """Read by the client commands, so no unknown settings of the server."""
 
 
@@ -88,12 +91,70 @@ class Settings(BaseModel):
     )
     version_age_days: int = Field(0, ge=0, description="Versions older than this go; 0 keeps them for ever.")
     request_hours: int = Field(24, ge=1, le=24 * 30, description="How long a request id is remembered.")
+    curation_turns: int = Field(
+        10,
+        ge=0,
+        le=100_000,
+        description="Recorded turns after which MEMORY.md is due for curation, 0 for never; ten add no more than can "
+        "be tidied at once.",
+    )
+    semantic: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether search also goes by meaning, which needs the extra semantic: auto does so where it is "
+        "installed. Servers that share a data folder must agree.",
+    )
     protected_paths: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Comma-separated: documents that the safety check guards besides the prompt files.",
     )
-    safety_log_bytes: int = Field(
-        64 * 1024 * 1024, ge=1024, description="Size at which a worker begins a new file of safety events."
+    audit_file_bytes: int = Field(
+        64 * 1024 * 1024, ge=4096, description="Size at which a worker begins a new file of the audit trail."
+    )
+    audit_file_hours: int = Field(
+        24, ge=1, le=24 * 366, description="Age at which it does, so that yesterday's file can be moved away."
+    )
+    audit_searches: bool = Field(
+        True, description="Whether searches are in the trail, without their words; they may be most of it."
+    )
+    audit_anchor_seconds: float = Field(
+        60.0, ge=1, le=86_400, description="How often the log says where the trail ends, so that cutting its end shows."
+    )
+    otlp_endpoint: str = Field(
+        "",
+        description="Where an OpenTelemetry collector takes a copy of the trail over gRPC: http://HOST:PORT, or https; "
+        "empty for nowhere. Needs the extra otel.",
+    )
+    max_watches: int = Field(
+        16,
+        ge=1,
+        le=1024,
+        description="WatchEvents streams a worker serves at once; one more is OVERLOADED. Each holds a thread.",
+    )
+    api_keys: Literal["auto", "on", "off"] = Field(
+        "auto",
+        description="Whether callers need API keys: auto asks for them once `ironclaw-memory keys create` made one.",
+    )
+    jwt_jwks: str = Field("", description="JWKS file with the keys that sign callers' tokens; empty takes no tokens.")
+    jwt_issuer: str = Field("", description="The `iss` that tokens must have.")
+    jwt_audience: str = Field("", description="The `aud` that tokens must have.")
+    jwt_max_lifetime_seconds: int = Field(
+        3600, ge=60, le=30 * 86_400, description="The longest that a token may be valid, whatever its issuer says."
+    )
+    tls_certificate: str = Field("", description="PEM file of the server's certificate chain; empty serves plain.")
+    tls_key: str = Field("", description="PEM file of its private key.")
+    tls_client_ca: str = Field("", description="PEM file of the authorities whose client certificates are accepted.")
+    mtls_grants: str = Field("", description="TOML file that maps names in client certificates to grants.")
+    tenant_documents: int = Field(
+        0, ge=0, description="The most documents of all scopes of a tenant together; 0 for no limit."
+    )
+    tenant_bytes: int = Field(
+        0, ge=0, description="The most document bytes of all scopes of a tenant together; 0 for no limit."
+    )
+    tenant_calls_per_second: float = Field(
+        0.0, ge=0, description="Calls of one tenant, all workers together; 0 for no limit. A second's worth may burst."
+    )
+    tenant_write_bytes_per_second: float = Field(
+        0.0, ge=0, description="Bytes of one tenant's writing requests, all workers together; 0 for no limit."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe log line; debug has one for each refused call."
@@ -110,6 +171,32 @@ class Settings(BaseModel):
         if not (colon and host and port.isdigit() and int(port) <= 65535):
             raise ValueError("must be HOST:PORT or unix:/PATH")
         return listen
+
+    @field_validator("otlp_endpoint")
+    @classmethod
+    def _check_endpoint(cls, endpoint: str) -> str:
+        if endpoint and not endpoint.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return endpoint
+
+    @model_validator(mode="after")
+    def _check_credentials(self) -> Self:
+        if bool(self.tls_certificate) != bool(self.tls_key):
+            raise ValueError("tls_certificate and tls_key go together")
+        if self.tls_client_ca and not self.tls_certificate:
+            raise ValueError("tls_client_ca needs tls_certificate and tls_key")
+        if self.mtls_grants and not self.tls_client_ca:
+            raise ValueError("mtls_grants needs tls_client_ca")
+        if bool(self.jwt_jwks) != bool(self.jwt_issuer and self.jwt_audience):
+            raise ValueError("jwt_jwks, jwt_issuer and jwt_audience go together")
+        return self
+
+    @field_validator("semantic")
+    @classmethod
+    def _check_semantic(cls, semantic: str) -> str:
+        if semantic == "on" and find_spec("wordllama") is None:
+            raise ValueError("on needs the package wordllama; install ironclaw-memory[semantic]")
+        return semantic
 
     @field_validator("protected_paths", mode="before")
     @classmethod

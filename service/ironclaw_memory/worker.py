@@ -17,19 +17,20 @@ from ironclaw_memory.settings import Settings
 READY = "ready"
 
 
-def serve_here(settings: Settings, announce: Callable[[str], None]) -> None:
+def serve_here(settings: Settings, announce: Callable[[str, str], None]) -> None:
     """Serve in this process until it is asked to stop.
 
     Args:
         settings: how to run.
-        announce: told the address once the service is ready.
+        announce: told the address, and who may call, once the service is ready.
 
     Raises:
-        DataDirError, ListenError: the data folder or the address can't be used.
+        DataDirError, CredentialsError, ListenError: the data folder, the credentials or the address can't be used.
     """
     set_up_logs(settings.log_level)
     server = Server(settings)
-    announce(server.start())
+    address = server.start()
+    announce(address, server.describe_admittance())
     server.run()
 
 

@@ -17,11 +17,13 @@ from typing import Final
 
 import structlog
 
-from ironclaw_memory.addresses import check_exposure, reserve_shared_port
+from ironclaw_memory.addresses import reserve_shared_port
+from ironclaw_memory.admittance import describe_admittance, open_authenticator
 from ironclaw_memory.logs import set_up_logs
 from ironclaw_memory.settings import Settings
 from ironclaw_memory.stopping import StopRequest
 from ironclaw_memory.store.datadir import open_data_dir
+from ironclaw_memory.tls import open_certificates
 
 READY_SECONDS: Final = 30.0
 RESTART_PAUSE_SECONDS: Final = 1.0
@@ -59,25 +61,26 @@ class Worker:
             self.process.send_signal(signal.SIGTERM)
 
 
-def supervise(settings: Settings, announce: Callable[[str], None]) -> int:
+def supervise(settings: Settings, announce: Callable[[str, str], None]) -> int:
     """Start the workers, replace those that die, and stop them all on SIGTERM or SIGINT.
 
     Args:
         settings: how to run.
-        announce: told the address once all workers are ready.
+        announce: told the address, and who may call, once all workers are ready.
 
     Returns:
         The exit status: 0 after an orderly stop, 1 when the workers didn't come up or didn't end well.
 
     Raises:
-        DataDirError, ListenError: the data folder or the address can't be used.
+        DataDirError, CredentialsError, ListenError: the data folder, the credentials or the address can't be used.
     """
     set_up_logs(settings.log_level)
-    check_exposure(settings.listen)
+    admittance = describe_admittance(settings, open_authenticator(settings))
+    open_certificates(settings)
     open_data_dir(settings.data_dir)
     placeholder, address = reserve_shared_port(settings.listen)
     with placeholder:
-        return _Supervisor(settings.model_copy(update={"listen": address})).run(lambda: announce(address))
+        return _Supervisor(settings.model_copy(update={"listen": address})).run(lambda: announce(address, admittance))
 
 
 class _Supervisor:

@@ -69,7 +69,7 @@ def run_traced(data_dir: Path, log: Path, *steps: list[Any], inject: str | None 
         "-o",
         str(log),
         "-e",
-        f"trace={','.join(CHANGING)},access,faccessat,faccessat2",
+        f"trace={','.join(CHANGING)},?openat2,access,faccessat,faccessat2",
     ]
     injection = ["-e", f"inject={inject}"] if inject else []
     outcome = run(data_dir, *steps, before=[*before, *injection, "--"])
@@ -81,7 +81,7 @@ def changing_calls(trace: str) -> list[tuple[str, int]]:
     return [
         (name, ordinal)
         for name, ordinal, arguments in calls_between_marks(trace)
-        if not arguments.startswith("1,") and (name != "openat" or "O_CREAT" in arguments)
+        if not arguments.startswith("1,") and (not name.startswith("openat") or "O_CREAT" in arguments)
     ]
 
 

@@ -115,6 +115,12 @@ def test_a_failed_folder_flush_is_neither_success_nor_failure(template, tmp_path
     assert no_problem == {"ack": None}
 
 
+def _opening_call(trace: str) -> tuple[str, int]:
+    """Return name and ordinal of the call that opens the document: by its name, or by its whole path in one call."""
+    calls = calls_between_marks(trace)
+    return next((name, number) for name, number, rest in calls if '"log.md"' in rest or '"a/log.md"' in rest)
+
+
 @pytest.mark.parametrize("error", ["EACCES", "EIO", "EMFILE"])
 def test_an_unreadable_document_is_never_taken_for_an_empty_one(template, tmp_path, error):
     """When the old bytes can't be opened, an append fails and they stay, and a read says that it failed."""
@@ -125,8 +131,8 @@ def test_an_unreadable_document_is_never_taken_for_an_empty_one(template, tmp_pa
         shutil.copytree(template, tmp_path / "dry")
         dry = run_traced(tmp_path / "dry", tmp_path / "log", ["begin"], step, ["end"])
         shutil.rmtree(tmp_path / "dry")
-        opened = [number for name, number, rest in calls_between_marks(dry.trace) if '"log.md"' in rest]
-        inject = f"openat:error={error}:when={opened[0]}"
+        name, number = _opening_call(dry.trace)
+        inject = f"{name}:error={error}:when={number}"
         outcome = run_traced(folder, tmp_path / "log", ["begin"], step, ["end"], inject=inject)
         assert outcome.trace.count("(INJECTED)") == 1
         assert outcome.answers[1] == {"fault": "StorageUnavailable"}

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from ironclaw.memory.v1 import error_reason_pb2
 from ironclaw_memory.contract.faults import Fault, Kind, Reason
 from ironclaw_memory.contract.path import MAX_PATH_BYTES, MAX_SEGMENT_BYTES

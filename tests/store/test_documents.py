@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ironclaw_memory.contract.call import Deadline
-from ironclaw_memory.contract.document import Change, DocumentStat
+from ironclaw_memory.contract.document import NOTHING, Change, DocumentStat
 from ironclaw_memory.contract.faults import (
     CallCancelled,
     CasExhausted,
@@ -26,7 +26,7 @@ from ironclaw_memory.contract.faults import (
 from ironclaw_memory.contract.path import DocumentPath, FolderPath, parse_document_path
 from ironclaw_memory.contract.scope import Scope
 from ironclaw_memory.store import DocumentStore, StoreLimits
-from tests.store.workbench import SCOPE, Workbench
+from tests.store.workbench import SCOPE, Workbench, next_tick
 
 SEGMENTS = st.text(min_size=1, max_size=12)
 
@@ -535,3 +535,24 @@ def test_more_scopes_than_are_kept_open_work(bench):
         thread.join()
     assert [bench.store.read_document(scope, path).content.decode() for scope in scopes] == [s.user for s in scopes]
     assert len(os.listdir("/proc/self/fd")) < 600
+
+
+@pytest.mark.usefixtures("settled")
+def test_metadata_that_another_process_sets_is_seen(bench):
+    """Its own and inherited, by a store that knew of none, and again when they are taken away."""
+    bench.put("a/b/n.md", b"one")
+    other = Workbench(bench.data_dir.path)
+    path = DocumentPath("a/b/n.md")
+    for own, above in ((NOTHING, NOTHING), ({"k": 1}, {"c": 2}), (NOTHING, {"c": 3}), (NOTHING, NOTHING)):
+        next_tick(bench.root / "metadata")
+        other.put("a/.config", b"", metadata=above)
+        other.put("a/b/n.md", b"one", metadata=own)
+        assert bench.store.metadata(SCOPE, path) == (own, above)
+        before = _before(bench, "a/b/n.md")
+        assert (before.own_metadata, before.inherited_metadata) == (own, above)
+
+
+def _before(bench, path):
+    seen = []
+    bench.decide(path, lambda before: seen.append(before) or Change(before.content))
+    return seen[0]

@@ -7,7 +7,9 @@ import pytest
 from ironclaw_memory.contract.faults import DocumentMissing, PathConflict, StorageUnavailable
 from ironclaw_memory.contract.path import DocumentPath, FolderPath
 from ironclaw_memory.store import DocumentStore, StoreLimits
-from tests.store.workbench import SCOPE
+from tests.store.workbench import SCOPE, next_tick
+
+pytestmark = pytest.mark.usefixtures("way")
 
 
 @pytest.fixture
@@ -96,3 +98,34 @@ def test_a_link_in_place_of_a_part_of_the_scope_is_not_followed(bench, outside, 
         with pytest.raises(StorageUnavailable):
             bench.read("a.md")
     assert {file: file.read_bytes() for file in outside.rglob("*") if file.is_file()} == before
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("part", ["documents", "history", "metadata", "requests", "locks"])
+def test_a_part_that_was_replaced_is_seen_at_once(bench, outside, part):
+    """Also when the scope's folder has been recognised without a look at its parts."""
+    for content in (b"one", b"two"):
+        bench.put("a.md", content)
+        bench.read("a.md")
+    next_tick(bench.root / part)
+    (bench.root / part).rename(outside / part)
+    (bench.root / part).symlink_to(outside / part)
+    before = {file: file.read_bytes() for file in outside.rglob("*") if file.is_file()}
+    with pytest.raises(PathConflict):
+        bench.put("a.md", b"three")
+    assert {file: file.read_bytes() for file in outside.rglob("*") if file.is_file()} == before
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_link_in_place_of_the_scope_is_not_followed(bench, outside):
+    """A scope that was moved away and linked to is no scope any more, for a running store as for a fresh one."""
+    bench.put("a.md", b"one")
+    bench.root.rename(outside / "notes")
+    bench.root.symlink_to(outside / "notes")
+    for store in (bench.store, DocumentStore(bench.data_dir, StoreLimits())):
+        bench.store = store
+        with pytest.raises(DocumentMissing):
+            bench.read("a.md")
+        with pytest.raises(PathConflict):
+            bench.put("a.md", b"two")
+    assert (outside / "notes/documents/a.md").read_bytes() == b"one"

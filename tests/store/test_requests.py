@@ -19,7 +19,7 @@ from ironclaw_memory.contract.faults import (
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.contract.scope import Scope
 from ironclaw_memory.store import DocumentStore, StoreLimits
-from tests.store.workbench import SCOPE, Workbench, request
+from tests.store.workbench import SCOPE, Workbench, next_tick, request
 
 
 def _without_verdict(bench) -> None:
@@ -238,3 +238,18 @@ def test_another_process_sees_what_was_done(bench):
             )
             assert committed.replayed is replayed
     assert bench.read("log.md") == b"xxxxx"
+
+
+@pytest.mark.usefixtures("settled")
+def test_the_first_id_of_another_process_is_seen(bench):
+    """Also by a store that knew of no journal at all, and whose next change of the document has no id of its own."""
+    for content in (b"one\n", b"two\n"):
+        bench.append("log.md", content)
+    next_tick(bench.root / "requests")
+    other = _restarted(bench)
+    other.append("log.md", b"entry\n", request=request(1), keep_version=False)
+    _without_verdict(bench)
+    (bench.documents / "log.md").write_bytes(b"one\ntwo\n")  # it died before the rename
+    bench.append("log.md", b"entry\n", keep_version=False)
+    assert not bench.append("log.md", b"entry\n", request=request(1)).replayed
+    assert bench.read("log.md") == b"one\ntwo\nentry\nentry\n"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from ironclaw_memory.contract.faults import DocumentCorrupt, DocumentMissing
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.store import StoreLimits
+from ironclaw_memory.store.history import History, Replaced
 from ironclaw_memory.store.layout import log_name
-from ironclaw_memory.store.versions import Replaced, append_version_locked
 from tests.store.workbench import SCOPE, Workbench
 
 # A change either adds to the document, as appends do, or replaces it.
@@ -228,7 +228,9 @@ def test_a_version_left_by_a_dead_writer_is_used(bench):
     replaced = Replaced(
         "n.md", b"one", bytes.fromhex(found.sha256), file.stat().st_mtime_ns, "replaced", datetime.now(UTC)
     )
-    append_version_locked(folder, log_name(DocumentPath("n.md")), replaced).close()
+    history = History(folder, log_name(DocumentPath("n.md")))
+    history.append_locked(replaced)
+    history.close()
     os.close(folder)
     assert bench.put("n.md", b"two").version == 1
     assert bench.versions("n.md") == [1]

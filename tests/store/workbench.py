@@ -81,3 +81,13 @@ class Workbench:
 def request(number: int, fingerprint: str = "f") -> RequestKey:
     """A request id, and the fingerprint of its arguments."""
     return RequestKey(f"request-{number}", fingerprint * 64)
+
+
+def next_tick(folder: Path) -> None:
+    """Return when the file system's clock has moved on: what changes from now on has a time of its own."""
+    probe = folder / ".tick"
+    probe.write_bytes(b"")
+    first = probe.stat().st_ctime_ns
+    while probe.stat().st_ctime_ns == first:
+        probe.write_bytes(b"x")
+    probe.unlink()

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
+
 from ironclaw_memory.contract import argument_rules as rules
 from ironclaw_memory.contract.arguments import (
     PARSERS,
@@ -24,7 +26,6 @@ from ironclaw_memory.contract.arguments import (
 )
 from ironclaw_memory.contract.faults import Fault, InvalidArguments, InvalidPath, Reason
 from ironclaw_memory.contract.tool_json import parse_tool_json
-from pydantic import ValidationError
 
 LONE_SURROGATE = "\ud800"
 

@@ -10,6 +10,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from ironclaw_memory.catalog import Catalog, CatalogError, ToolDescription, load_catalog, load_curation_guide
 from ironclaw_memory.contract import argument_rules as rules
 from ironclaw_memory.contract.advisories import Advisory, AdvisoryCode

@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from google.protobuf import json_format, message
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
 from ironclaw.memory.v1 import advisory_pb2, memory_service_pb2
 from ironclaw_memory.catalog import Catalog, ToolDescription, load_catalog
 from ironclaw_memory.contract.advisories import Advisory, AdvisoryCode
@@ -27,8 +30,6 @@ from ironclaw_memory.contract.arguments import (
 )
 from ironclaw_memory.contract.results import ProfileSetResult, ReadResult, SearchHitResult, SearchResult, WriteResult
 from ironclaw_memory.contract.results import WriteStatus as Status
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 TOOLS = {tool.id: tool for tool in load_catalog().tools}
 

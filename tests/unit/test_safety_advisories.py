@@ -1,12 +1,16 @@
 """Advisories: what a stored text is told about itself, and that nothing is said about a good memory."""
 
+import re
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ironclaw_memory.contract.advisories import AdvisoryCode
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.safety import advise
+from ironclaw_memory.safety.wording import PASSING, PASSING_THING
 
 MEMORY = DocumentPath("MEMORY.md")
 INSTRUCTION = AdvisoryCode.READS_AS_INSTRUCTION
@@ -108,6 +112,26 @@ def test_lasting_facts_with_figures_are_not_named(text):
 def test_the_daily_log_is_the_place_for_today():
     """What happened today is what a daily log is for."""
     assert codes("Merged PR #4211", path=DocumentPath("daily/2026-12-01.md")) == ()
+
+
+PASSING_TEXTS = st.one_of(*(st.from_regex(re.compile(pattern, re.IGNORECASE)) for pattern in PASSING))
+WORDS = st.sampled_from(
+    [
+        "pr", "PRS", "issue", "ıssue", "bug", "no.", "number", "#", "4", "42", "٤٢", "commit: 9f3c2d1e", "deadbee",
+        "today", "YESTERDAY", "just now", "we", "i", "fixed", "今天", "完成", "wip:", "tests are green",
+        "currently fixing", "worK in progress", "ſha", "방금", "배포", ",",
+    ]
+)  # fmt: skip
+SENTENCES = st.lists(WORDS, max_size=9).map(" ".join)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(st.one_of(PASSING_TEXTS, SENTENCES, st.text(max_size=20)), min_size=1, max_size=12))
+def test_the_quick_look_overlooks_nothing(pieces):
+    """Whatever a pattern of the table matches is named, as if each line had been tried on all of them."""
+    added = "\n".join(pieces)
+    lines = [line for line in added.splitlines() if line.strip()][:64]
+    assert (SHORT_LIVED in codes(added)) is any(PASSING_THING.search(line) for line in lines)
 
 
 BEFORE = "Always respond concisely\nMerged PR #4211 at commit 9f3c2d1e\nUser prefers green tea in the morning\n"

@@ -46,6 +46,7 @@ MADE_UP = {
     "databricks-token": "dapi" + HEX[:32],
     "vault-token": "hvs" + "." + MIXED[:30],
     "groq-key": "gsk" + "_" + MIXED[:52],
+    "ironclaw-memory-key": "icm" + "_k3v9x2m7qa_" + MIXED[:43] + "_" + MIXED[:6],
     "linear-notion-key": "lin" + "_api_" + MIXED[:40],
     "tailscale-key": "tskey" + "-auth-" + MIXED[:32],
     "age-key": "AGE-SECRET-" + "KEY-1" + MIXED[:58].upper(),

@@ -56,7 +56,8 @@ def complete(caller: Caller, lease: str, content: str | None = None, **request: 
 
 
 def events(server: ServerProcess, caller: Caller) -> list[dict[str, Any]]:
-    """Return the events of the caller's tenant, as they stand in the files."""
+    """Return the safety events of the caller's tenant, as they stand in the files."""
     files = sorted(Path(server.data_dir, "events").glob("*.jsonl"))
     lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    return [line for line in lines if line["scope"]["tenant"] == caller.scope["tenant"]]
+    findings = [line for line in lines if "policy_version" in line]
+    return [line for line in findings if line["scope"]["tenant"] == caller.scope["tenant"]]

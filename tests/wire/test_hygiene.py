@@ -340,3 +340,19 @@ def test_a_folder_that_is_none_is_not_made(tmp_path: Path):
     ended = run(tmp_path / "dta")
     assert ended.code == 2
     assert not (tmp_path / "dta").exists()
+
+
+def test_what_is_moved_is_in_the_audit_trail(tmp_path):
+    """A document that went is an event of the operator's, named by hashes; what is only listed leaves nothing."""
+    rig = Rig(tmp_path / "data")
+    rig.put("notes/old.md", 99)
+    rig.index.close()
+    events = tmp_path / "data" / "events"
+    command = [sys.executable, "-m", "ironclaw_memory", "hygiene", "--data-dir", str(tmp_path / "data")]
+    subprocess.run(command, env=environment(), check=True, capture_output=True)
+    assert not events.exists()
+    subprocess.run([*command, "--apply"], env=environment(), check=True, capture_output=True)
+    lines = [json.loads(line) for file in events.iterdir() for line in file.read_text().splitlines()]
+    assert [line["kind"] for line in lines] == ["opened", "deleted", "closed"]
+    assert (lines[1]["source"], lines[1]["principal"]) == ("hygiene", "operator")
+    assert "old" not in str(lines)

@@ -122,7 +122,9 @@ def _instances(cls):
         faults.UnsafeText: [(reason, "No.") for reason in SAFETY_REFUSALS],
         faults.ContentChanged: [("0" * 64,)],
         faults.CasExhausted: [(8,)],
-        faults.ScopeQuota: [("documents", 3)],
+        faults.ScopeQuota: [("documents", 3), ("tenant_documents", 3)],
+        faults.PermissionForbidden: [("admin",)],
+        faults.RateLimited: [("calls_per_second", 0.5, 0.25)],
     }
     if cls in special:
         return [cls(*arguments) for arguments in special[cls]]

@@ -61,7 +61,19 @@ def test_full_disk(small_disk):
         assert server.wait() == 0
 
 
-def test_read_only_disk(small_disk):
+@pytest.fixture
+def trail_elsewhere(small_disk, tmp_path):
+    """Keeps the audit trail off the small disk: the kernel remounts no disk on which a file is open for writing."""
+    events = small_disk / "data" / "events"
+    events.mkdir(mode=0o700, parents=True)
+    events.parent.chmod(0o700)
+    (tmp_path / "events").mkdir(mode=0o700)
+    subprocess.run(["mount", "--bind", str(tmp_path / "events"), str(events)], check=True)
+    yield
+    subprocess.run(["umount", str(events)], check=True)
+
+
+def test_read_only_disk(small_disk, trail_elsewhere):
     """A disk that became read-only refuses writes as unavailable, with a delay, and heals when it is writable again."""
     with run_server(small_disk / "data") as server, server.channel() as channel:
         caller = Caller(channel, SCOPE)

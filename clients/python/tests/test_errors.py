@@ -94,7 +94,7 @@ def test_a_safety_refusal_tells_its_rules(connect, script, ids, expected):
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"), [(Code.UNAVAILABLE, UnavailableError), (Code.PERMISSION_DENIED, MemoryServiceError)]
+    ("code", "expected"), [(Code.UNAVAILABLE, UnavailableError), (Code.FAILED_PRECONDITION, MemoryServiceError)]
 )
 def test_a_reason_from_a_newer_server_falls_back_to_the_code(connect, script, code, expected):
     """An unknown reason keeps its name on the nearest class that the code allows."""

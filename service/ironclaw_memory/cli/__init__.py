@@ -18,6 +18,7 @@ COMMANDS: Final = {
     "profile-set": "ironclaw_memory.cli.tools:profile_set",
     "curate": "ironclaw_memory.cli.curate:curate",
     "hygiene": "ironclaw_memory.cli.hygiene:hygiene",
+    "audit": "ironclaw_memory.cli.audit:audit",
     "keys": "ironclaw_memory.cli.keys:keys",
 }
 """Where each command is."""
@@ -39,7 +40,7 @@ class LazyCommands(click.Group):
         return command if isinstance(command, click.Command) else None
 
 
-@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, prog_name="ironclaw-memory")
 def main() -> None:
     """Persistent memory for AI agents as a gRPC service."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import IO, Any
 import click
 
 from ironclaw_memory_client import (
+    TLS,
     DeadlineExceededError,
     InvokeResult,
     MemoryClient,
@@ -24,6 +26,8 @@ from ironclaw_memory_client import (
 from .terminal import json_line, say
 
 EXIT_CODES = "Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the server can't be reached or can't do it now."
+
+TOKEN_VARIABLE = "IRONCLAW_MEMORY_TOKEN"  # noqa: S105  # where one is
 
 CONNECTION = (
     click.option(
@@ -62,6 +66,30 @@ CONNECTION = (
         envvar="IRONCLAW_MEMORY_PROJECT",
         show_envvar=True,
         help="Whose memory: the project. Without one, what belongs to no project.",
+    ),
+    click.option(
+        "--ca",
+        envvar="IRONCLAW_MEMORY_CA",
+        show_envvar=True,
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="The authorities to trust (PEM); connects over TLS. A token is read from IRONCLAW_MEMORY_TOKEN.",
+    ),
+    click.option(
+        "--certificate",
+        envvar="IRONCLAW_MEMORY_CERTIFICATE",
+        show_envvar=True,
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="A certificate of one's own (PEM), with --ca and --private-key.",
+    ),
+    click.option(
+        "--private-key",
+        envvar="IRONCLAW_MEMORY_PRIVATE_KEY",
+        show_envvar=True,
+        type=click.Path(dir_okay=False),
+        metavar="FILE",
+        help="Its key (PEM).",
     ),
     click.option(
         "--deadline",
@@ -123,6 +151,19 @@ class Connection:
     scope: Scope
     deadline: float
     as_json: bool
+    tls: TLS | None = None
+
+    def open(self) -> MemoryClient:
+        """Return a client. Its token comes from the environment alone: a command line is for all to read.
+
+        Raises:
+            click.UsageError: the token can't be sent there.
+        """
+        token = os.environ.get(TOKEN_VARIABLE) or None
+        try:
+            return MemoryClient(self.server, self.scope, token=token, tls=self.tls, deadline=self.deadline)
+        except ValueError as error:
+            raise click.UsageError(f"{TOKEN_VARIABLE}: {error}") from None
 
     def run(self, tool: str, arguments: Mapping[str, object], show: Callable[[Any], None]) -> None:
         """Run a tool and print its output, by `show` for people; an argument that is None isn't sent.
@@ -142,11 +183,20 @@ class Connection:
             say(f"Advice: {advisory.message}", err=True)
 
     def _invoke(self, tool: str, arguments_json: str) -> InvokeResult:
-        with failures_said(self.server), MemoryClient(self.server, self.scope, deadline=self.deadline) as client:
+        with failures_said(self.server), self.open() as client:
             result = client.invoke(f"ironclaw.memory.{tool}", arguments_json)
         if result.error is not None:
             raise Refused(result.error.reason, result.error.message)
         return result
+
+
+def _tls(ca: str | None, certificate: str | None, private_key: str | None) -> TLS | None:
+    if not (ca or certificate or private_key):
+        return None
+    try:
+        return TLS.from_files(ca, private_key=private_key, certificate_chain=certificate)
+    except (ValueError, OSError) as error:
+        raise click.UsageError(f"TLS: {error}") from None
 
 
 def connected(function: Callable[..., None]) -> Callable[..., None]:
@@ -155,7 +205,8 @@ def connected(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(**given: Any) -> None:  # what click collected
         scope = Scope(given.pop("tenant"), given.pop("user"), given.pop("agent"), given.pop("project"))
-        connection = Connection(given.pop("server"), scope, given.pop("deadline"), given.pop("as_json"))
+        tls = _tls(given.pop("ca"), given.pop("certificate"), given.pop("private_key"))
+        connection = Connection(given.pop("server"), scope, given.pop("deadline"), given.pop("as_json"), tls)
         function(connection, **given)
 
     for option in reversed(CONNECTION):

@@ -19,7 +19,7 @@ from click.core import ParameterSource
 from ironclaw_memory.curator.curation import Curated, Curator, Limits, Outcome
 from ironclaw_memory.curator.endpoint import ChatEndpoint, PackageMissing
 from ironclaw_memory.curator.problem import WORDING, Problem
-from ironclaw_memory_client import MemoryClient, Scope
+from ironclaw_memory_client import Scope
 
 from .connection import Connection, Refused, Unavailable, connected, failures_said
 from .terminal import json_line, say
@@ -141,7 +141,7 @@ def curate(
     endpoint = _endpoint(base_url, model)
     scopes = _owners(everyone, data_dir) if everyone or data_dir else iter((connection.scope,))
     limits = Limits(lease_seconds, timeout, calls, document_bytes)
-    with MemoryClient(connection.server, connection.scope, deadline=connection.deadline) as client:
+    with connection.open() as client:
         chore = Chore(Curator(client, endpoint, limits), connection, named=everyone)
         sys.exit(max((chore.do(scope, force=force) for scope in scopes), default=0))
 

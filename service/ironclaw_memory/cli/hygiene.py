@@ -20,8 +20,8 @@ import click
 
 from ironclaw_memory.contract.call import Call, Deadline
 from ironclaw_memory.contract.faults import Fault, InvalidPath, StorageUnavailable
-from ironclaw_memory.contract.safety import SafetyFinding
 from ironclaw_memory.contract.scope import Scope
+from ironclaw_memory.events import AuditLog
 from ironclaw_memory.index.search import IndexSettings, SearchIndex
 from ironclaw_memory.logs import set_up_logs
 from ironclaw_memory.memory.changes import DocumentChanges
@@ -30,7 +30,7 @@ from ironclaw_memory.safety.policy import PromptWritePolicy
 from ironclaw_memory.safety.protected import ProtectedPaths
 from ironclaw_memory.safety.scanner import Scanner
 from ironclaw_memory.settings import SettingsError, load_settings
-from ironclaw_memory.store.datadir import DataDirError, open_data_dir
+from ironclaw_memory.store.datadir import EVENTS_FOLDER, DataDirError, open_data_dir
 from ironclaw_memory.store.documents import DocumentStore, StoreLimits
 
 from .terminal import json_line, say
@@ -115,7 +115,8 @@ def hygiene(  # the options of the command
     try:
         settings = load_settings({name: value for name, value in flags.items() if value is not None}, config)
         protected = ProtectedPaths(settings.protected_paths)
-        store = DocumentStore(open_data_dir(settings.data_dir), NO_TRIMMING)
+        data = open_data_dir(settings.data_dir)
+        store = DocumentStore(data, NO_TRIMMING)
     except InvalidPath as fault:
         raise click.UsageError(f"protected_paths: {fault.message}") from None
     except (SettingsError, DataDirError) as error:
@@ -123,20 +124,13 @@ def hygiene(  # the options of the command
     with closing(SearchIndex(store, IndexSettings(background_seconds=0))) as index:
         changes = DocumentChanges(store, index, PromptWritePolicy(Scanner()), settings.document_bytes)
         rounds = Hygiene(store, changes, protected, keeps_versions=settings.version_count > 0, now=_now)
-        chore = Chore(rounds, apply=apply, as_json=as_json)
-        sys.exit(chore.do_all(store, Owners(**owners)))
+        with closing(AuditLog(data.path / EVENTS_FOLDER, data.key())) as trail:
+            chore = Chore(rounds, trail, apply=apply, as_json=as_json)
+            sys.exit(chore.do_all(store, Owners(**owners)))
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-class NoEvents:
-    """Refuses safety events: a deletion raises none, so one that comes all the same isn't lost in silence."""
-
-    def record(self, finding: SafetyFinding) -> None:
-        """See `contract.call.SafetyRecorder`."""
-        raise OSError(f"no place for a {finding.kind} event")
 
 
 class Chore:
@@ -144,12 +138,14 @@ class Chore:
 
     Args:
         hygiene: does the work.
+        trail: where it is recorded what was moved.
         apply: whether documents are moved.
         as_json: how lines are printed.
     """
 
-    def __init__(self, hygiene: Hygiene, *, apply: bool, as_json: bool) -> None:
+    def __init__(self, hygiene: Hygiene, trail: AuditLog, *, apply: bool, as_json: bool) -> None:
         self._hygiene = hygiene
+        self._trail = trail
         self._apply = apply
         self._as_json = as_json
         self._moved = 0
@@ -185,8 +181,10 @@ class Chore:
             self._say(scope, came_of_it)
 
     def _move(self, scope: Scope, finding: Finding) -> Finding:
+        name = str(uuid.uuid4())
+        recorder = self._trail.recorder(scope, name, principal="operator")
         deadline = Deadline.after(SECONDS_A_DOCUMENT)
-        return self._hygiene.move(Call(scope, None, None, str(uuid.uuid4()), deadline, NoEvents()), finding)
+        return self._hygiene.move(Call(scope, None, None, name, deadline, recorder, changes=recorder), finding)
 
     def _say(self, scope: Scope, finding: Finding) -> None:
         moved = finding.held_back is None and self._apply

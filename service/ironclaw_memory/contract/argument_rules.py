@@ -50,7 +50,7 @@ def check_write(arguments: WriteArguments) -> None:
     if arguments.target == ReservedTarget.DAILY_LOG and arguments.timezone is not None:
         check_timezone(arguments.timezone)
     if arguments.metadata is not None:
-        _check_metadata(arguments.metadata)
+        check_metadata(arguments.metadata)
     _check_precondition(arguments)
 
 
@@ -78,8 +78,13 @@ def _check_precondition(arguments: WriteArguments) -> None:
         raise InvalidArguments("expected_sha256 must have 64 hex digits.", field="expected_sha256")
 
 
-def _check_metadata(metadata: Mapping[str, Any]) -> None:
-    """Walk the object level by level, never by recursion: its depth is the sender's choice."""
+def check_metadata(metadata: Mapping[str, Any]) -> None:
+    """Return when a call's metadata are small and shallow enough, and JSON.
+
+    Raises:
+        InvalidArguments: they aren't.
+    """
+    # Level by level, never by recursion: the depth is the sender's choice.
     level: list[Any] = [metadata]
     for _ in range(MAX_METADATA_DEPTH):
         level = [child for value in level for child in _open_json(value)]

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from .events import NOTHING_NOTED, ChangeRecorder
 from .faults import CallCancelled, DeadlineExceeded
+from .grant import Grant, Permission, Principal, SourceClass
 from .safety import SafetyFinding
 from .scope import Scope
 
@@ -68,6 +70,9 @@ class Call:
         correlation_id: ties log lines and events of one call together; always present.
         deadline: until when.
         safety: where the policy's events go.
+        changes: where it is noted what was changed and looked for; forgotten where nothing is given.
+        principal: who calls; None where the server asks for no credentials and trusts whoever reaches it.
+        recheck: asks again whether the credential still holds, for streams that outlive it.
     """
 
     scope: Scope
@@ -76,3 +81,29 @@ class Call:
     correlation_id: str
     deadline: Deadline
     safety: SafetyRecorder
+    principal: Principal | None = None
+    recheck: Callable[[], object] = field(default=lambda: None)
+    changes: ChangeRecorder = NOTHING_NOTED
+
+    @property
+    def grant(self) -> Grant | None:
+        """What the caller's credential allows; None where the server asks for none."""
+        return self.principal.grant if self.principal else None
+
+    @property
+    def source_class(self) -> SourceClass:
+        """Who speaks through this call, by its credential; an agent where there is none."""
+        return self.principal.grant.source if self.principal else SourceClass.AGENT
+
+    def may(self, permission: Permission) -> bool:
+        """Tell whether the caller has this permission."""
+        return self.principal is None or permission in self.principal.grant.permissions
+
+    def require(self, *needed: Permission) -> None:
+        """Return when the caller has all of these permissions.
+
+        Raises:
+            PermissionForbidden: one is lacking.
+        """
+        if self.principal is not None:
+            self.principal.grant.require(*needed)

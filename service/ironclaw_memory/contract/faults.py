@@ -7,8 +7,9 @@
     ├── DocumentMissing
     ├── PathConflict, ProfileCorrupt, DocumentNotText, DocumentReadOnly, LeaseInvalid
     ├── ContentChanged, CasExhausted
-    ├── ReservedNamespace
-    ├── ScopeQuota, StorageFull
+    ├── CredentialsMissing, CredentialsInvalid
+    ├── ScopeForbidden, PermissionForbidden, ReservedNamespace
+    ├── RateLimited, ScopeQuota, StorageFull
     ├── Overloaded, ShuttingDown, StorageUnavailable, OutcomeUnknown
     ├── PolicyUnavailable, SafetyEventUnavailable
     ├── DocumentCorrupt
@@ -48,7 +49,12 @@ class Reason(StrEnum):
     LEASE_INVALID = "LEASE_INVALID"
     CONTENT_CHANGED = "CONTENT_CHANGED"
     CAS_EXHAUSTED = "CAS_EXHAUSTED"
+    CREDENTIALS_MISSING = "CREDENTIALS_MISSING"
+    CREDENTIALS_INVALID = "CREDENTIALS_INVALID"
+    SCOPE_FORBIDDEN = "SCOPE_FORBIDDEN"
+    PERMISSION_FORBIDDEN = "PERMISSION_FORBIDDEN"
     RESERVED_NAMESPACE = "RESERVED_NAMESPACE"
+    RATE_LIMITED = "RATE_LIMITED"
     SCOPE_QUOTA = "SCOPE_QUOTA"
     STORAGE_FULL = "STORAGE_FULL"
     OVERLOADED = "OVERLOADED"
@@ -251,6 +257,55 @@ class CasExhausted(Fault):
         super().__init__(f"The document changed during each of {tries} tries; read it again, then retry.")
 
 
+class CredentialsMissing(Fault):
+    """The server asks for credentials and the call carries none."""
+
+    reason = Reason.CREDENTIALS_MISSING
+
+    def __init__(self) -> None:
+        super().__init__("The call carries no credential; send authorization: Bearer with an API key or a token.")
+
+
+class CredentialsInvalid(Fault):
+    """The credential isn't one that the server accepts. The caller isn't told why; the log is."""
+
+    reason = Reason.CREDENTIALS_INVALID
+
+    def __init__(self) -> None:
+        super().__init__("The credential is malformed, unknown, expired or revoked.")
+
+
+class ScopeForbidden(Fault):
+    """The credential doesn't reach this scope. Decided before anything is looked up, so it tells of nothing there."""
+
+    reason = Reason.SCOPE_FORBIDDEN
+
+    def __init__(self) -> None:
+        super().__init__("The credential doesn't allow calls in this scope.")
+
+
+class PermissionForbidden(Fault):
+    """The credential lacks a permission that the call needs; `permission` in the details names it."""
+
+    reason = Reason.PERMISSION_FORBIDDEN
+
+    def __init__(self, permission: str) -> None:
+        super().__init__(f"The credential lacks the permission '{permission}'.", details={"permission": permission})
+
+
+class RateLimited(Fault):
+    """The tenant calls or writes faster than it may; nothing was started. `rate` and `limit` in the details tell."""
+
+    reason = Reason.RATE_LIMITED
+
+    def __init__(self, rate: str, limit: float, retry_after: float) -> None:
+        super().__init__(
+            f"This tenant's limit of {limit:g} {rate.replace('_', ' ')} is reached; retry after the delay.",
+            retry_after=retry_after,
+            details={"rate": rate, "limit": f"{limit:g}"},
+        )
+
+
 class ReservedNamespace(Fault):
     """`threads/` belongs to recorded interactions."""
 
@@ -261,13 +316,14 @@ class ReservedNamespace(Fault):
 
 
 class ScopeQuota(Fault):
-    """The scope's limit of documents or bytes is reached."""
+    """A limit of documents or bytes is reached: the scope's, or its tenant's."""
 
     reason = Reason.SCOPE_QUOTA
 
     def __init__(self, quota: str, limit: int) -> None:
+        whose = "tenant" if quota.startswith("tenant_") else "scope"
         super().__init__(
-            f"This scope's limit of {limit} {quota} is reached; delete something first.",
+            f"This {whose}'s limit of {limit} {quota.removeprefix('tenant_')} is reached; delete something first.",
             details={"quota": quota, "limit": str(limit)},
         )
 

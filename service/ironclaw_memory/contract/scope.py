@@ -27,18 +27,19 @@ def check_segment(value: str, axis: str, *, may_be_none_marker: bool = True) -> 
         ScopeInvalid: the value is not 1 to 256 bytes of UTF-8, is blank, `.` or `..`, holds `/`, `\`, `:` or a control
             character, or is the reserved `_none`.
     """
+    field = f"x-ironclaw-{axis}-id"
     try:
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError:
-        raise ScopeInvalid(f"The {axis} id isn't valid Unicode.", field=f"x-ironclaw-{axis}-id") from None
+        raise ScopeInvalid(f"The {axis} id isn't valid Unicode.", field=field) from None
     if not 1 <= size <= MAX_SEGMENT_BYTES:
-        raise ScopeInvalid(f"The {axis} id must have 1 to {MAX_SEGMENT_BYTES} bytes.", field=f"x-ironclaw-{axis}-id")
+        raise ScopeInvalid(f"The {axis} id must have 1 to {MAX_SEGMENT_BYTES} bytes.", field=field)
     if not value.strip() or value in (".", ".."):
-        raise ScopeInvalid(f"The {axis} id must not be blank, '.' or '..'.", field=f"x-ironclaw-{axis}-id")
+        raise ScopeInvalid(f"The {axis} id must not be blank, '.' or '..'.", field=field)
     if _FORBIDDEN.search(value):
-        raise ScopeInvalid(f"The {axis} id must not hold '/', '\\', ':' or a control character.", field=f"x-ironclaw-{axis}-id")
+        raise ScopeInvalid(f"The {axis} id must not hold '/', '\\', ':' or a control character.", field=field)
     if value == ABSENT and not may_be_none_marker:
-        raise ScopeInvalid(f"The {axis} id '{ABSENT}' is reserved.", field=f"x-ironclaw-{axis}-id")
+        raise ScopeInvalid(f"The {axis} id '{ABSENT}' is reserved.", field=field)
     return value
 
 

@@ -1,5 +1,5 @@
-"""The audit trail of the safety check: what an event says, and the file that keeps it."""
+"""The audit trail: what an event says, the chained files that keep it, and those who read them."""
 
-from .safety_log import SafetyLog
+from .audit_log import AuditLog
 
-__all__ = ["SafetyLog"]
+__all__ = ["AuditLog"]

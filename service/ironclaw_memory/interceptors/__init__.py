@@ -2,7 +2,7 @@
 
 From the outside in:
 
-    errors ⟶ deadline ⟶ scope ⟶ admission ⟶ safety events ⟶ parsing ⟶ handler
+    errors ⟶ deadline ⟶ scope ⟶ rates ⟶ admission ⟶ safety events ⟶ parsing ⟶ handler
 
 Each concern is a context manager around the handler (`around.py`), so that calls and streams are covered alike.
 """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ironclaw_memory.contract.call import Call, Deadline
+from ironclaw_memory.contract.grant import Principal
 from ironclaw_memory.contract.scope import Scope
 
 
@@ -19,12 +21,16 @@ class Caller:
         thread_id: the active conversation, or None.
         request_id: the idempotency key, or None.
         correlation_id: sent by the host or made up here.
+        principal: who calls; None where no credentials are configured.
+        recheck: proves the same credential again.
     """
 
     scope: Scope
     thread_id: str | None
     request_id: str | None
     correlation_id: str
+    principal: Principal | None = None
+    recheck: Callable[[], object] = lambda: None
 
 
 DEADLINE: ContextVar[Deadline] = ContextVar("deadline")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 
 import grpc
@@ -17,19 +18,29 @@ class Deadlines(Around):
     Args:
         default_seconds: for callers that set none.
         cap_seconds: the longest a call may take, whatever the caller says.
-        methods: full names of the methods that must end.
+        methods: full names of the methods that have a deadline.
+        unbounded: those of them that go on for as long as their caller likes.
     """
 
-    def __init__(self, default_seconds: float, cap_seconds: float, methods: frozenset[str]) -> None:
+    def __init__(
+        self,
+        default_seconds: float,
+        cap_seconds: float,
+        methods: frozenset[str],
+        unbounded: frozenset[str] = frozenset(),
+    ) -> None:
         super().__init__(methods)
+        self._unbounded = unbounded
         self._default_seconds = default_seconds
         self._cap_seconds = cap_seconds
 
     def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
         """Set the deadline, and refuse a call that waited for a thread until it was over."""
-        del method
         remaining = context.time_remaining()
-        seconds = self._default_seconds if remaining is None else min(remaining, self._cap_seconds)
+        if method in self._unbounded:
+            seconds = math.inf if remaining is None else remaining
+        else:
+            seconds = self._default_seconds if remaining is None else min(remaining, self._cap_seconds)
         deadline = Deadline.after(seconds, lambda: not context.is_active())
         deadline.check()
         return Holding(DEADLINE, deadline)

@@ -1,4 +1,7 @@
-"""Reads whose memory a call is about from its metadata, and lets nothing through that isn't exactly one value a key.
+"""Settles who calls and whose memory a call is about, before anything is looked up.
+
+First the credential is proven, then its permissions and the scope that the metadata name are held to its grant. Where
+no credentials are configured everyone who can connect is trusted, and only the metadata's form is checked.
 
 Two values for one key are refused, not resolved: behind a proxy that adds headers, the first or the last could be the
 attacker's. Methods are served when they are listed, as scoped or as exempt; any other is unknown, however it got here.
@@ -9,22 +12,40 @@ from __future__ import annotations
 import itertools
 import secrets
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, cast
 
 import grpc
 
-from ironclaw_memory.contract.faults import ScopeInvalid, ScopeMissing
+from ironclaw_memory.contract.faults import (
+    CredentialsInvalid,
+    CredentialsMissing,
+    Fault,
+    PermissionForbidden,
+    ScopeForbidden,
+    ScopeInvalid,
+    ScopeMissing,
+)
+from ironclaw_memory.contract.grant import Principal
 from ironclaw_memory.contract.scope import Scope, check_segment
+from ironclaw_memory.credentials.authenticator import Authenticator, Missing, Presented
+from ironclaw_memory.credentials.problem import Refused
 from ironclaw_memory.interceptors.around import Around, Handler
 from ironclaw_memory.interceptors.call import CALLER, Caller, Holding
+from ironclaw_memory.interceptors.permissions import check_permissions, check_table
+from ironclaw_memory.interceptors.refusals import RefusalLog
 
 PREFIX: Final = "x-ironclaw-"
 TENANT, USER, AGENT, PROJECT, THREAD = "tenant-id", "user-id", "agent-id", "project-id", "thread-id"
 REQUEST, CORRELATION = "request-id", "correlation-id"
 KNOWN: Final = frozenset({TENANT, USER, AGENT, PROJECT, THREAD, REQUEST, CORRELATION})
+AUTHORIZATION: Final = "authorization"
+CERTIFICATE_NAMES: Final = {"peer_spiffe_id": True, "peer_dns": False}
+"""Where gRPC puts a verified certificate's names, by type, and whether there is a slash in one. The list of all names
+mixes in addresses of e-mail."""
+
 MAX_ID_BYTES: Final = 256
 
 _PROCESS: Final = secrets.token_hex(8)
@@ -40,11 +61,21 @@ class Scoping(Around):
     Args:
         scoped: full names of the methods that need a scope.
         exempt: full names of the methods that need none: health and reflection.
+        authenticator: proves credentials.
+        refusals: where refused ones are noted.
+
+    Raises:
+        LookupError: a scoped method has no entry in the table of permissions.
     """
 
-    def __init__(self, scoped: frozenset[str], exempt: frozenset[str]) -> None:
+    def __init__(
+        self, scoped: frozenset[str], exempt: frozenset[str], authenticator: Authenticator, refusals: RefusalLog
+    ) -> None:
         super().__init__(scoped)
+        check_table(scoped)
         self._served = scoped | exempt
+        self._authenticator = authenticator
+        self._refusals = refusals
 
     def intercept_service(
         self,
@@ -57,29 +88,85 @@ class Scoping(Around):
         return super().intercept_service(continuation, handler_call_details)
 
     def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
-        """Read and check the metadata."""
-        del method
-        return Holding(CALLER, read_caller(context.invocation_metadata()))
+        """Prove the credential, then read and check the metadata."""
+        metadata = context.invocation_metadata()
+        if not self._authenticator.is_needed():
+            return Holding(CALLER, read_caller(metadata))
+        presented = Presented(_authorization(metadata), _certificate_names(context))
+        principal = self._prove(method, presented)
+        recheck = partial(self._prove_again, method, presented, principal)
+        try:
+            check_permissions(principal.grant, method)
+            return Holding(CALLER, read_caller(metadata, principal, recheck))
+        except (PermissionForbidden, ScopeForbidden) as fault:
+            self._refusals.note(method, fault, fault.reason.value, principal.name)
+            raise
+
+    def _prove(self, method: str, presented: Presented) -> Principal:
+        try:
+            principal = self._authenticator.authenticate(presented)
+        except Missing:
+            raise self._refused(method, CredentialsMissing(), "no credential") from None
+        except Refused as refused:
+            raise self._refused(method, CredentialsInvalid(), refused.why, refused.subject) from None
+        if principal is None:
+            raise CredentialsMissing
+        return principal
+
+    def _prove_again(self, method: str, presented: Presented, principal: Principal) -> None:
+        """Return while the credential holds and allows what it did when the call began."""
+        if self._prove(method, presented) != principal:
+            raise self._refused(method, CredentialsInvalid(), "grant changed", principal.name)
+
+    def _refused(self, method: str, fault: Fault, why: str, subject: str = "") -> Fault:
+        self._refusals.note(method, fault, why, subject)
+        return fault
 
 
-def read_caller(metadata: Metadata) -> Caller:
-    """Return what the metadata say.
+def _authorization(metadata: Metadata) -> tuple[str | bytes, ...]:
+    return tuple(value for key, value in metadata if key == AUTHORIZATION)
+
+
+def _certificate_names(context: grpc.ServicerContext) -> tuple[str, ...]:
+    found = cast("Mapping[str, Sequence[bytes]]", context.auth_context())  # the stubs have it as one value a key
+    return tuple(
+        name.decode("utf-8", "replace")
+        for kind, sign in CERTIFICATE_NAMES.items()
+        for name in found.get(kind, ())
+        if (b"/" in name) is sign  # a DNS name that reads like a URI is neither
+    )
+
+
+def read_caller(
+    metadata: Metadata, principal: Principal | None = None, recheck: Callable[[], object] = lambda: None
+) -> Caller:
+    """Return what the metadata say, within what the principal's grant allows.
+
+    Args:
+        metadata: as they came.
+        principal: who calls; None where nobody asks.
+        recheck: proves the same credential again.
 
     Raises:
-        ScopeMissing: no tenant or no user.
+        ScopeForbidden: the grant doesn't reach the scope.
+        ScopeMissing: no tenant or no user, and no grant that says which.
         ScopeInvalid: a value breaks its rule, isn't UTF-8, or its key was sent more than once, in whichever form.
     """
     values = _read_values(metadata)
-    for axis in (TENANT, USER):
-        if axis not in values:
-            raise ScopeMissing(f"The call's metadata lack {PREFIX}{axis}.", field=f"{PREFIX}{axis}")
-    scope = _scope(values[TENANT], values[USER], values.get(AGENT), values.get(PROJECT))
+    tenant, user, agent, project = (values.get(axis) for axis in (TENANT, USER, AGENT, PROJECT))
+    if principal is not None:
+        tenant, user, agent, project = principal.grant.confine((tenant, user, agent, project))
+    if tenant is None or user is None:
+        key = f"{PREFIX}{TENANT if tenant is None else USER}"
+        raise ScopeMissing(f"The call's metadata lack {key}.", field=key)
     thread = values.get(THREAD)
     return Caller(
-        scope=scope,
+        scope=_scope(tenant, user, agent, project),
         thread_id=None if thread is None else check_segment(thread, "thread"),
         request_id=_check_id(values, REQUEST),
         correlation_id=_check_id(values, CORRELATION) or _make_correlation_id(),
+        principal=principal,
+        recheck=recheck,
     )
 
 
@@ -121,7 +208,9 @@ def _check_id(values: Mapping[str, str], name: str) -> str | None:
     if value is None:
         return None
     if not value.strip() or len(value.encode("utf-8")) > MAX_ID_BYTES:
-        raise ScopeInvalid(f"{PREFIX}{name} must have 1 to {MAX_ID_BYTES} bytes and not be blank.", field=name)
+        raise ScopeInvalid(
+            f"{PREFIX}{name} must have 1 to {MAX_ID_BYTES} bytes and not be blank.", field=f"{PREFIX}{name}"
+        )
     if any(unicodedata.category(c) == "Cc" for c in value):
         raise ScopeInvalid(f"{PREFIX}{name} must not hold a control character.", field=f"{PREFIX}{name}")
     return value

@@ -10,16 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from ironclaw_memory.contract.call import Call, Deadline
 from ironclaw_memory.contract.document import Before, Change, Committed, Decide, Metadata, RequestKey
+from ironclaw_memory.contract.events import ChangeEvent, ChangeKind
 from ironclaw_memory.contract.faults import (
     ContentChanged,
     DocumentMissing,
     DocumentReadOnly,
     DocumentTooLarge,
+    OutcomeUnknown,
 )
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.contract.safety import Operation
@@ -136,14 +138,22 @@ class DocumentChanges:
         """
         if edit.metadata is not None:
             check_overlay(edit.metadata)
+        event = ChangeEvent(ChangeKind.WRITTEN, edit.source, edit.operation.value, path.text)
         return self._commit(
-            call, path, lambda before: self._decide(call, path, edit, before), edit.source, arguments, scope
+            call, path, lambda before: self._decide(call, path, edit, before), event, arguments, scope or call.scope
         )
 
     def delete(
-        self, call: Call, path: DocumentPath, precondition: Precondition, arguments: Mapping[str, Any], *, purge: bool
+        self,
+        call: Call,
+        path: DocumentPath,
+        precondition: Precondition,
+        arguments: Mapping[str, Any],
+        *,
+        purge: bool,
+        source: str = "memory_admin_service.delete_document",
     ) -> Committed:
-        """Remove a document, keeping its content as a version unless `purge`.
+        """Remove a document, keeping its content as a version unless `purge`; `source` is the surface that asked.
 
         Raises:
             DocumentMissing: there is none.
@@ -162,22 +172,29 @@ class DocumentChanges:
             kept_version = before.version + 1 if keeps and before.content else 0  # an empty text is no version
             return Change(None, keep_version=keeps, purge_versions=purge, result={"kept_version": kept_version})
 
-        return self._commit(call, path, decide, "memory_admin_service.delete_document", arguments, None)
+        event = ChangeEvent(ChangeKind.DELETED, source, path=path.text)
+        return self._commit(call, path, decide, event, arguments, call.scope)
 
     def _commit(
         self,
         call: Call,
         path: DocumentPath,
         decide: Decide,
-        source: str,
+        event: ChangeEvent,
         arguments: Mapping[str, Any],
-        scope: Scope | None,
+        scope: Scope,
     ) -> Committed:
-        scope = scope or call.scope
-        request = request_key(call.request_id, source, arguments)
-        committed = self._store.change_document(scope, path, decide, deadline=call.deadline, request=request)
+        request = request_key(call.request_id, event.source, arguments)
+        try:
+            committed = self._store.change_document(scope, path, decide, deadline=call.deadline, request=request)
+        except OutcomeUnknown as fault:  # the change may be there, so the trail must not be silent about it
+            call.changes.note(replace(event, reason=fault.reason.value))
+            raise
         if not committed.replayed:
             self._listener.note_changed(scope, path)
+            call.changes.note(
+                replace(event, sha256=committed.sha256, size_bytes=committed.size_bytes, version=committed.version)
+            )
         return committed
 
     def _decide(self, call: Call, path: DocumentPath, edit: Edit, before: Before) -> Change:

@@ -34,6 +34,7 @@ from ironclaw_memory.memory.changes import DocumentChanges, Precondition
 from ironclaw_memory.memory.metadata import CONFIG_NAME, is_set
 from ironclaw_memory.safety.protected import ProtectedPaths
 
+SOURCE: Final = "hygiene"
 DEFAULT_RETENTION_DAYS: Final = 30.0
 THREAD_DAYS: Final = 30.0
 """A conversation stays at least this long: the short-term lane serves it, and a run may be recorded again."""
@@ -140,7 +141,8 @@ class Hygiene:
             if again is None:
                 return Finding(finding.path, finding.age_days, HeldBack.CHANGED)
             if again.held_back is None:
-                self._changes.delete(call, finding.path, Precondition(document.sha256), {}, purge=False)
+                unchanged = Precondition(document.sha256)
+                self._changes.delete(call, finding.path, unchanged, {}, purge=False, source=SOURCE)
         except (DocumentMissing, ContentChanged):
             return Finding(finding.path, finding.age_days, HeldBack.CHANGED)
         except DocumentReadOnly:

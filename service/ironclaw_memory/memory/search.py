@@ -7,9 +7,12 @@ from typing import Protocol
 from ironclaw_memory.contract.argument_rules import check_search
 from ironclaw_memory.contract.arguments import SearchArguments
 from ironclaw_memory.contract.call import Call
+from ironclaw_memory.contract.events import ChangeEvent, ChangeKind
 from ironclaw_memory.contract.results import SearchHitResult, SearchResult
 from ironclaw_memory.contract.scope import Scope
 from ironclaw_memory.index.search import SearchAnswer, SearchQuery
+
+SOURCE = "memory_service.search"
 
 
 class SearchableIndex(Protocol):
@@ -39,6 +42,7 @@ class Searcher:
             min_score=arguments.min_score,
         )
         answer = self._index.search(call.scope, query)
+        call.changes.note(ChangeEvent(ChangeKind.SEARCHED, SOURCE, documents=len(answer.hits)))
         hits = tuple(
             SearchHitResult(
                 content=hit.content, score=hit.score, path=hit.path.text, is_hybrid_match=hit.is_hybrid_match

@@ -18,7 +18,8 @@ from ironclaw_memory.contract.arguments import (
     parse_write,
 )
 from ironclaw_memory.contract.call import Call
-from ironclaw_memory.contract.faults import CallCancelled, DeadlineExceeded, Fault, Kind
+from ironclaw_memory.contract.faults import CallCancelled, DeadlineExceeded, Fault, Kind, PermissionForbidden
+from ironclaw_memory.contract.grant import Permission
 from ironclaw_memory.contract.results import ProfileSetResult, tree_to_json
 from ironclaw_memory.contract.tool_json import parse_tool_json
 from ironclaw_memory.memory.profile import ProfileWriter
@@ -45,6 +46,15 @@ class ToolOutcome:
 
 Answer = tuple[Any, tuple[Advisory, ...]]
 
+NEEDS: Final[Mapping[ToolId, Permission]] = {
+    ToolId.WRITE: Permission.WRITE,
+    ToolId.READ: Permission.READ,
+    ToolId.SEARCH: Permission.READ,
+    ToolId.TREE: Permission.READ,
+    ToolId.PROFILE_SET: Permission.WRITE,
+}
+"""Which permission a tool needs: the same as the RPC of its name."""
+
 
 class Toolbox:
     """Runs tools by name on a model's JSON."""
@@ -69,12 +79,15 @@ class Toolbox:
         """Run a tool; what the model can be told comes back as `error`.
 
         Raises:
+            PermissionForbidden: the host's credential doesn't allow the tool.
             Fault: of kind `unavailable`, or the call's time is over: the host's affair, not the model's.
         """
         try:
-            tool = self._tools[parse_tool_id(tool_id)]
+            known = parse_tool_id(tool_id)
+            tool = self._tools[known]
+            call.require(NEEDS[known])
             output, advisories = tool(call, parse_tool_json(arguments_json))
-        except (DeadlineExceeded, CallCancelled):
+        except (DeadlineExceeded, CallCancelled, PermissionForbidden):
             raise
         except Fault as fault:
             if fault.kind is Kind.UNAVAILABLE:

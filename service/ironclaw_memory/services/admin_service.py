@@ -1,23 +1,29 @@
-"""`MemoryAdminService`: history and deletion."""
+"""`MemoryAdminService`: history, deletion, and a scope in numbers."""
 
 from __future__ import annotations
 
 import hashlib
 
 import grpc
+
 from ironclaw.memory.v1 import admin_service_pb2 as wire
 from ironclaw.memory.v1 import admin_service_pb2_grpc as stubs
-
 from ironclaw_memory.interceptors.call import current_call
 from ironclaw_memory.memory.history import Historian
+from ironclaw_memory.memory.stats import Statistician
 from ironclaw_memory.services import messages
 
 
 class MemoryAdminServicer(stubs.MemoryAdminServiceServicer):
     """Serves `ironclaw.memory.v1.MemoryAdminService`; each method is documented in the proto."""
 
-    def __init__(self, historian: Historian) -> None:
+    def __init__(
+        self, historian: Historian, statistician: Statistician, document_limit: int, size_limit_bytes: int
+    ) -> None:
         self._historian = historian
+        self._statistician = statistician
+        self._document_limit = document_limit
+        self._size_limit_bytes = size_limit_bytes
 
     def ListVersions(  # noqa: N802
         self, request: wire.ListVersionsRequest, context: grpc.ServicerContext
@@ -67,3 +73,11 @@ class MemoryAdminServicer(stubs.MemoryAdminServiceServicer):
             current_call(), request.path, expected, purge_versions=request.purge_versions
         )
         return wire.DeleteDocumentResponse(kept_version=kept_version, replayed=replayed)
+
+    def GetScopeStats(  # noqa: N802
+        self, request: wire.GetScopeStatsRequest, context: grpc.ServicerContext
+    ) -> wire.GetScopeStatsResponse:
+        """Describe the scope in numbers."""
+        del request, context
+        stats = self._statistician.describe(current_call())
+        return messages.stats_response(stats, self._document_limit, self._size_limit_bytes)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import grpc
+
 from ironclaw.memory.v1 import memory_service_pb2 as wire
 from ironclaw.memory.v1 import memory_service_pb2_grpc as stubs
-
 from ironclaw_memory.catalog import Catalog
 from ironclaw_memory.interceptors.call import current_call
 from ironclaw_memory.memory.profile import ProfileWriter

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from google.protobuf import json_format, struct_pb2, timestamp_pb2
+
 from ironclaw.memory.v1 import admin_service_pb2 as admin
 from ironclaw.memory.v1 import advisory_pb2
 from ironclaw.memory.v1 import memory_service_pb2 as wire
-
 from ironclaw_memory.contract.advisories import Advisory
 from ironclaw_memory.contract.arguments import (
     ProfileSetArguments,
@@ -21,6 +21,9 @@ from ironclaw_memory.contract.arguments import (
 from ironclaw_memory.contract.document import TreeEntry, VersionInfo
 from ironclaw_memory.contract.faults import Fault, InvalidArguments
 from ironclaw_memory.contract.results import SEARCH_SCOPE, ReadResult, SearchResult, WriteResult
+from ironclaw_memory.memory.stats import ScopeStats
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def given_fields(message: Any, *names: str) -> dict[str, Any]:
@@ -170,8 +173,24 @@ def version_message(version: VersionInfo) -> admin.DocumentVersion:
     )
 
 
+def stats_response(stats: ScopeStats, document_limit: int, size_limit_bytes: int) -> admin.GetScopeStatsResponse:
+    """Return the description of a scope."""
+    response = admin.GetScopeStatsResponse(
+        documents=stats.documents,
+        size_bytes=stats.size_bytes,
+        document_limit=document_limit,
+        size_limit_bytes=size_limit_bytes,
+        indexed_documents=stats.indexed_documents,
+        passages=stats.passages,
+        index_size_bytes=stats.index_size_bytes,
+        problems=[admin.DocumentProblem(path=path.text, problem=problem) for path, problem in stats.problems],
+    )
+    if stats.index_age_seconds is not None:
+        response.index_age.FromMilliseconds(int(stats.index_age_seconds * 1000))
+    return response
+
+
 def timestamp(moment: datetime) -> timestamp_pb2.Timestamp:
     """Return a moment as the wire has it."""
-    stamp = timestamp_pb2.Timestamp()
-    stamp.FromDatetime(moment)
-    return stamp
+    since = moment - _EPOCH
+    return timestamp_pb2.Timestamp(seconds=since.days * 86_400 + since.seconds, nanos=since.microseconds * 1_000)

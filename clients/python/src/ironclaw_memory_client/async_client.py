@@ -6,22 +6,25 @@ import asyncio
 import copy
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 import grpc
 
 from ironclaw.memory.v1.admin_service_pb2_grpc import MemoryAdminServiceStub
+from ironclaw.memory.v1.event_service_pb2_grpc import MemoryEventServiceStub
 from ironclaw.memory.v1.lifecycle_service_pb2_grpc import MemoryLifecycleServiceStub
 from ironclaw.memory.v1.memory_service_pb2_grpc import MemoryServiceStub
 
 from . import calls, conversion, results
 from .channel import TLS, ChannelOptions, open_async_channel
+from .credentials import Token, check_target
 from .failure import error_of
 from .options import CallOptions, Defaults, begin
 from .retry import RetryPolicy
 from .scope import Scope, ScopeChanges
+from .watch import Watch
 
 Answer = TypeVar("Answer")
 
@@ -38,18 +41,21 @@ class AsyncMemoryClient:
         target: str,
         scope: Scope,
         *,
+        token: Token | None = None,
         tls: TLS | None = None,
         deadline: float = 10.0,
         retry: RetryPolicy | None = None,
         channel_options: ChannelOptions = (),
     ) -> None:
-        self._defaults = Defaults(scope, deadline, retry or RetryPolicy())
+        check_target(target, token, encrypted=tls is not None)
+        self._defaults = Defaults(scope, deadline, retry or RetryPolicy(), token)
         self._channel = open_async_channel(target, tls, channel_options)
         self._stubs = {
             "memory": MemoryServiceStub(self._channel),
             "lifecycle": MemoryLifecycleServiceStub(self._channel),
             "admin": MemoryAdminServiceStub(self._channel),
         }
+        self._events = MemoryEventServiceStub(self._channel)
 
     async def __aenter__(self) -> Self:
         return self
@@ -242,6 +248,33 @@ class AsyncMemoryClient:
         """End a claim: replace MEMORY.md, unless somebody changed it since."""
         call = calls.complete_curation_call(lease_id, content=content, report=report, abandon=abandon)
         return await self._make(call, options)
+
+    async def watch_events(
+        self,
+        *,
+        cursor: str = "",
+        whole_tenant: bool = False,
+        kinds: Iterable[str] = (),
+        **options: Unpack[CallOptions],
+    ) -> AsyncGenerator[results.WatchedEvent, None]:
+        """Iterate over what happens to the scope's memory, as it happens, until the loop is left.
+
+        Close the iterator (`contextlib.aclosing`) to end the watch at once.
+        """
+        watch = Watch(self._defaults, options, cursor=cursor, whole_tenant=whole_tenant, kinds=kinds)
+        while True:
+            stream: Any = self._events.WatchEvents(
+                watch.request(), timeout=watch.seconds_left(), metadata=watch.metadata()
+            )
+            try:
+                async for message in stream:
+                    yield watch.take(message)
+            except grpc.RpcError as failure:
+                await asyncio.sleep(watch.delay_after(failure))
+            else:
+                return
+            finally:
+                stream.cancel()
 
     async def _make(self, call: calls.Call[Answer], options: CallOptions) -> Answer:
         """Make a call, as often as the rules in `retry` allow."""

@@ -12,15 +12,18 @@ from typing import Any, Self, TypeVar, Unpack
 import grpc
 
 from ironclaw.memory.v1.admin_service_pb2_grpc import MemoryAdminServiceStub
+from ironclaw.memory.v1.event_service_pb2_grpc import MemoryEventServiceStub
 from ironclaw.memory.v1.lifecycle_service_pb2_grpc import MemoryLifecycleServiceStub
 from ironclaw.memory.v1.memory_service_pb2_grpc import MemoryServiceStub
 
 from . import calls, conversion, results
 from .channel import TLS, ChannelOptions, open_channel
+from .credentials import Token, check_target
 from .failure import error_of
 from .options import CallOptions, Defaults, begin
 from .retry import RetryPolicy
 from .scope import Scope, ScopeChanges
+from .watch import Watch
 
 Answer = TypeVar("Answer")
 
@@ -33,6 +36,7 @@ class MemoryClient:
     Args:
         target: where the service listens, such as `127.0.0.1:50051`, `dns:///memory:50051` or `unix:/run/memory.sock`.
         scope: whose memory, unless a call says otherwise.
+        token: an API key or a signed token, or what returns the one to send now; None sends none.
         tls: how to encrypt; None sends everything in the clear.
         deadline: seconds for one call, its tries and the waits between them.
         retry: how often and how patiently calls are repeated.
@@ -41,6 +45,9 @@ class MemoryClient:
     Every method takes `CallOptions` as keyword arguments, and raises:
         MemoryServiceError: the call failed; `errors` has the tree of its subclasses.
         ValueError: an argument can't be sent, such as a text with a lone surrogate. Nothing was sent.
+
+    Raises:
+        ValueError: the token would travel in the clear, beyond this machine.
     """
 
     def __init__(  # a connection has that many sides; all but two have defaults
@@ -48,18 +55,21 @@ class MemoryClient:
         target: str,
         scope: Scope,
         *,
+        token: Token | None = None,
         tls: TLS | None = None,
         deadline: float = 10.0,
         retry: RetryPolicy | None = None,
         channel_options: ChannelOptions = (),
     ) -> None:
-        self._defaults = Defaults(scope, deadline, retry or RetryPolicy())
+        check_target(target, token, encrypted=tls is not None)
+        self._defaults = Defaults(scope, deadline, retry or RetryPolicy(), token)
         self._channel = open_channel(target, tls, channel_options)
         self._stubs = {
             "memory": MemoryServiceStub(self._channel),
             "lifecycle": MemoryLifecycleServiceStub(self._channel),
             "admin": MemoryAdminServiceStub(self._channel),
         }
+        self._events = MemoryEventServiceStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -357,6 +367,43 @@ class MemoryClient:
         """
         call = calls.complete_curation_call(lease_id, content=content, report=report, abandon=abandon)
         return self._make(call, options)
+
+    def watch_events(
+        self,
+        *,
+        cursor: str = "",
+        whole_tenant: bool = False,
+        kinds: Iterable[str] = (),
+        **options: Unpack[CallOptions],
+    ) -> Iterator[results.WatchedEvent]:
+        """Iterate over what happens to the scope's memory, as it happens, until the loop is left.
+
+        The first item has no event: from then on nothing is missed. A connection that breaks or a server that stops is
+        followed by another try with the last cursor, as often as `retry` says without anything having come. Without
+        the option `deadline` it has none.
+
+        Args:
+            cursor: of the last item that was handled, to go on after it; empty for from now on.
+            whole_tenant: watch all scopes of the tenant; needs the permission `events`.
+            kinds: which kinds of event, such as `written`; none for all.
+
+        Raises:
+            ValueError: there is no such kind.
+        """
+        watch = Watch(self._defaults, options, cursor=cursor, whole_tenant=whole_tenant, kinds=kinds)
+        return self._watch(watch)
+
+    def _watch(self, watch: Watch) -> Iterator[results.WatchedEvent]:
+        while True:
+            stream = self._events.WatchEvents(watch.request(), timeout=watch.seconds_left(), metadata=watch.metadata())
+            try:
+                yield from map(watch.take, stream)
+            except grpc.RpcError as failure:
+                time.sleep(watch.delay_after(failure))
+            else:
+                return
+            finally:
+                stream.cancel()
 
     def _make(self, call: calls.Call[Answer], options: CallOptions) -> Answer:
         """Make a call, as often as the rules in `retry` allow."""

@@ -9,10 +9,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from ironclaw.memory.v1 import admin_service_pb2 as admin
 from ironclaw.memory.v1 import advisory_pb2 as advisory
+from ironclaw.memory.v1 import event_service_pb2 as events
 from ironclaw.memory.v1 import lifecycle_service_pb2 as lifecycle
 from ironclaw.memory.v1 import memory_service_pb2 as memory
 
 from . import results
+from .scope import Scope
 
 
 def enum_name(enum: EnumTypeWrapper, value: int, prefix: str) -> str:
@@ -244,3 +246,66 @@ def to_curation_result(answer: lifecycle.CompleteCurationResponse) -> results.Cu
     """Convert the answer of CompleteCuration."""
     outcome = enum_name(lifecycle.CurationOutcome, answer.outcome, "CURATION_OUTCOME_")
     return results.CurationResult(outcome, answer.content_sha256)
+
+
+def to_watched_event(message: events.WatchEventsResponse) -> results.WatchedEvent:
+    """Convert a message of WatchEvents."""
+    return results.WatchedEvent(_event(message.event) if message.HasField("event") else None, message.cursor)
+
+
+def _event(event: events.MemoryEvent) -> results.MemoryEvent:
+    return results.MemoryEvent(
+        kind=enum_name(events.EventKind, event.kind, "EVENT_KIND_"),
+        time=_time(event.time),
+        scope=_event_scope(event.scope),
+        source=event.source,
+        operation=event.operation,
+        principal=event.principal,
+        source_class=event.source_class,
+        correlation_id=event.correlation_id,
+        path_hash=event.path_hash,
+        content_hash=event.content_hash,
+        size_bytes=event.size_bytes if event.HasField("size_bytes") else None,
+        version=event.version if event.HasField("version") else None,
+        documents=event.documents if event.HasField("documents") else None,
+        reason=event.reason,
+        credential=event.credential,
+        safety=_safety(event.safety) if event.HasField("safety") else None,
+        curation=_curation(event.curation) if event.HasField("curation") else None,
+        file=event.file,
+        sequence=event.sequence,
+    )
+
+
+def _event_scope(scope: events.EventScope) -> Scope:
+    return Scope(
+        tenant=scope.tenant_id,
+        user=scope.user_id,
+        agent=scope.agent_id if scope.HasField("agent_id") else None,
+        project=scope.project_id if scope.HasField("project_id") else None,
+    )
+
+
+def _safety(facts: events.SafetyFacts) -> results.SafetyFacts:
+    return results.SafetyFacts(
+        policy_version=facts.policy_version,
+        protected_class=facts.protected_class,
+        severity=facts.severity,
+        findings=facts.findings,
+        rule_ids=tuple(facts.rule_ids),
+        rules_version=facts.rules_version,
+        allowance=facts.allowance,
+    )
+
+
+def _curation(facts: events.CurationFacts) -> results.CurationFacts:
+    return results.CurationFacts(
+        outcome=facts.outcome,
+        kept=facts.kept,
+        merged=facts.merged,
+        rewritten=facts.rewritten,
+        superseded=facts.superseded,
+        conflicts=facts.conflicts,
+        lines_before=facts.lines_before if facts.HasField("lines_before") else None,
+        lines_after=facts.lines_after if facts.HasField("lines_after") else None,
+    )

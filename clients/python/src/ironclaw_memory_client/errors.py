@@ -18,7 +18,12 @@
     │   └── DocumentCorruptError
     ├── ConflictError                   somebody else changed the document; read it again
     │   └── ContentChangedError
-    ├── ReservedNamespaceError
+    ├── UnauthenticatedError            no credential, or one that isn't accepted
+    ├── ForbiddenError                  the credential doesn't allow it
+    │   ├── ScopeForbiddenError
+    │   ├── PermissionForbiddenError
+    │   └── ReservedNamespaceError
+    ├── RateLimitedError
     ├── StorageExhaustedError           the scope's quota or the disk
     ├── UnavailableError                time may mend it
     │   ├── UnreachableError            no answer of the service at all
@@ -202,8 +207,33 @@ class ContentChangedError(ConflictError):
         return self.metadata.get("current_sha256", "")
 
 
-class ReservedNamespaceError(MemoryServiceError):
+class UnauthenticatedError(MemoryServiceError):
+    """The call carries no credential, or one that is malformed, unknown, expired or revoked."""
+
+
+class ForbiddenError(MemoryServiceError):
+    """It may not be done, whoever retries; nothing was looked up."""
+
+
+class ScopeForbiddenError(ForbiddenError):
+    """The credential doesn't reach this scope."""
+
+
+class PermissionForbiddenError(ForbiddenError):
+    """The credential lacks a permission."""
+
+    @property
+    def permission(self) -> str:
+        """Which one, such as `write`."""
+        return self.metadata.get("permission", "")
+
+
+class ReservedNamespaceError(ForbiddenError):
     """The path belongs to the service, such as `threads/`."""
+
+
+class RateLimitedError(MemoryServiceError):
+    """The tenant calls or writes faster than it may; nothing was started. `retry_after` says when to come back."""
 
 
 class StorageExhaustedError(MemoryServiceError):

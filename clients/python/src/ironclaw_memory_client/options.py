@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from .calls import Call
+from .credentials import Token, credential_metadata
 from .retry import RetryPolicy, Tries
 from .scope import Metadata, Scope, call_metadata
 
@@ -38,11 +39,13 @@ class Defaults:
         scope: whose memory.
         deadline: seconds for one call, its tries and the waits between them.
         retry: how often and how patiently calls are repeated.
+        token: the credential to send; None sends none.
     """
 
     scope: Scope
     deadline: float
     retry: RetryPolicy
+    token: Token | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +67,5 @@ def begin(call: Call[Any], defaults: Defaults, options: CallOptions) -> Attempt:
         options.get("scope", defaults.scope), request_id=request_id, correlation_id=options.get("correlation_id")
     )
     expires_at = time.monotonic() + options.get("deadline", defaults.deadline)
+    metadata += credential_metadata(defaults.token)
     return Attempt(metadata, Tries(defaults.retry, expires_at, changes=call.changes, conditional=call.conditional))

@@ -10,6 +10,8 @@ import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from .scope import Scope
+
 
 @dataclass(frozen=True, slots=True)
 class Advisory:
@@ -522,3 +524,104 @@ class CurationResult:
 
     outcome: str
     content_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyFacts:
+    """What the safety check found.
+
+    Attributes:
+        policy_version: version of the table of protected paths.
+        protected_class: the class of the path, such as `memory_md`.
+        severity: `none`, `low`, `medium`, `high` or `critical`.
+        findings: how many rules matched.
+        rule_ids: which rules, worst first.
+        rules_version: version of the rules.
+        allowance: why a text passed that would be refused otherwise; empty for none.
+    """
+
+    policy_version: str
+    protected_class: str
+    severity: str
+    findings: int
+    rule_ids: tuple[str, ...]
+    rules_version: str
+    allowance: str
+
+
+@dataclass(frozen=True, slots=True)
+class CurationFacts:
+    """What came of a curation, in numbers.
+
+    Attributes:
+        outcome: `rewritten`, `unchanged`, `conflict`, `refused` or `abandoned`.
+        kept, merged, rewritten, superseded: what the curator says became of so many lines.
+        conflicts: how many matters were left to the user.
+        lines_before, lines_after: lines of the text; None when it wasn't looked at.
+    """
+
+    outcome: str
+    kept: int
+    merged: int
+    rewritten: int
+    superseded: int
+    conflicts: int
+    lines_before: int | None
+    lines_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEvent:
+    """One record of the audit trail. It never holds a text, a query, a path or a credential.
+
+    Attributes:
+        kind: what happened, such as `written`; `unspecified` for a kind that is newer than the service's list.
+        time: when it was recorded, with zone UTC.
+        scope: whose memory it is about.
+        source: the surface that asked, such as `memory_service.write`.
+        operation: the way in of a change or a check, such as `append`.
+        principal: public name of the credential that was used; empty without credentials.
+        source_class: `user`, `agent`, `tool` or `import`; empty without credentials.
+        correlation_id: the call's.
+        path_hash: keyed hash of the document's path: equal for equal paths. Empty when it isn't about one document.
+        content_hash: keyed hash of the document's new content: equal for equal contents of one scope.
+        size_bytes, version: of the document afterwards; None where it doesn't apply.
+        documents: how many were found, indexed or erased; None where it doesn't apply.
+        reason: of a refusal.
+        credential: public id of a credential that was refused.
+        safety, curation: None for other events.
+        file, sequence: the record's place in the trail.
+    """
+
+    kind: str
+    time: datetime
+    scope: Scope
+    source: str
+    operation: str
+    principal: str
+    source_class: str
+    correlation_id: str
+    path_hash: str
+    content_hash: str
+    size_bytes: int | None
+    version: int | None
+    documents: int | None
+    reason: str
+    credential: str
+    safety: SafetyFacts | None
+    curation: CurationFacts | None
+    file: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedEvent:
+    """A message of a watch.
+
+    Attributes:
+        event: what happened; None where only the place is told, as in the first message.
+        cursor: where a later watch goes on; keep it with what you did about the event.
+    """
+
+    event: MemoryEvent | None
+    cursor: str

@@ -13,7 +13,8 @@ What may be repeated:
    "done" to it couldn't make durable what the disk refused to, and would hide from the caller that it may be lost.
 3. `CAS_EXHAUSTED`, when the change has no precondition: nothing was written, and the same change still makes sense.
    With a precondition the caller has to read again; `CONTENT_CHANGED` is never repeated.
-4. Nothing else. In particular not `DEADLINE_EXCEEDED`: the time that the caller gave is over.
+4. `RATE_LIMITED`: nothing was started, and the server says how long to wait.
+5. Nothing else. In particular not `DEADLINE_EXCEEDED`: the time that the caller gave is over.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import dataclass, field
 
 import grpc
 
-from .errors import MemoryServiceError, OutcomeUnknownError
+from .errors import MemoryServiceError, OutcomeUnknownError, RateLimitedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Tries:
     def _may_repeat(self, error: MemoryServiceError) -> bool:
         if error.code is grpc.StatusCode.UNAVAILABLE:
             return not isinstance(error, OutcomeUnknownError)
+        if isinstance(error, RateLimitedError):
+            return True
         return error.reason == "CAS_EXHAUSTED" and self.changes and not self.conditional
 
     def _delay(self, asked_for: float | None) -> float:

@@ -1,4 +1,4 @@
-"""The safety event sink: what a record says and doesn't say, when it is on the disk, and what a failing disk leaves."""
+"""The audit trail's sink: what a record says and doesn't say, when it is on the disk, what a failing disk leaves."""
 
 import errno
 import hashlib
@@ -12,11 +12,13 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from structlog.testing import capture_logs
 
+from ironclaw_memory.contract.events import ChangeEvent, ChangeKind
 from ironclaw_memory.contract.faults import Reason, SafetyEventUnavailable, UnsafeText
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.contract.safety import EventKind, Operation, SafetyFinding, Severity
 from ironclaw_memory.contract.scope import Scope
-from ironclaw_memory.events import SafetyLog
+from ironclaw_memory.events import AuditLog
+from ironclaw_memory.events.chain import BEGINNING, derive_key, parse_line
 from ironclaw_memory.safety import PromptWritePolicy, Scanner
 
 KEY = b"k" * 32
@@ -47,26 +49,31 @@ def folder(tmp_path):
 
 @pytest.fixture
 def log(folder):
-    log = SafetyLog(folder, KEY, now=lambda: NOW)
+    log = AuditLog(folder, KEY, now=lambda: NOW)
     yield log
     log.close()
 
 
 def files(folder):
-    return sorted(folder.glob("safety-*.jsonl"))
+    return sorted(folder.glob("events-*.jsonl"))
+
+
+def lines(folder):
+    return [json.loads(line) for file in files(folder) for line in file.read_bytes().splitlines()]
 
 
 def records(folder):
-    return [json.loads(line) for file in files(folder) for line in file.read_bytes().splitlines()]
+    """What was told, without the records about the files themselves."""
+    return [line for line in lines(folder) if line["kind"] not in {"opened", "closed", "mended"}]
 
 
 def test_a_record_says_everything_the_contract_lists(log, folder):
     """One line of JSON holds the decision, whose it was, when, and in which order."""
     log.recorder(SCOPE, "corr-1").record(WARNED)
     (record,) = records(folder)
-    assert record == {
+    assert {name: value for name, value in record.items() if name not in {"previous", "hash"}} == {
         "format": 1,
-        "sequence": 1,
+        "sequence": 2,
         "time": "2026-12-01T08:04:23.000017Z",
         "kind": "warned",
         "scope": {"tenant": "acme", "user": "ada", "agent": None, "project": "naïve\u2028line"},
@@ -91,7 +98,7 @@ def test_files_are_private_and_named_after_their_process(log, folder):
     (file,) = files(folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert file.name.startswith(f"safety-20261201T080423Z-{os.getpid()}-")
+    assert file.name.startswith(f"events-20261201T080423.000017Z-{os.getpid()}-")
 
 
 def test_nothing_is_made_before_the_first_event(log, folder):
@@ -122,7 +129,7 @@ def test_no_record_ever_holds_the_text_or_the_path(log, folder):
     written = b"".join(file.read_bytes() for file in files(folder)).lower()
     assert [record["kind"] for record in records(folder)] == ["rejected", "rejected", "warned", "checked"]
     assert records(folder)[0]["reason"] == Reason.CRITICAL_PROMPT_INJECTION
-    for word in (b"akia", b"ignore all", b"previous", b"pirate", b"profile.json"):
+    for word in (b"akia", b"ignore all", b"instructions", b"pirate", b"profile.json"):
         assert word not in written
 
 
@@ -139,7 +146,7 @@ def test_a_durable_event_is_synced_before_it_returns(log, folder, monkeypatch):
         monkeypatch.setattr(os, name, step)
     recorder = log.recorder(SCOPE, "c")
     recorder.record(WARNED)
-    assert steps == ["fsync", "fsync", "write", "fdatasync"]
+    assert steps == ["fsync", "fsync", "write", "write", "fdatasync"]
     steps.clear()
     recorder.record(CHECKED)
     assert steps == ["write"]
@@ -153,26 +160,26 @@ def test_sequence_numbers_have_no_gap_under_threads(log, folder):
         thread.start()
     for thread in threads:
         thread.join()
-    assert [record["sequence"] for record in records(folder)] == list(range(1, 401))
+    assert [record["sequence"] for record in records(folder)] == list(range(2, 402))
 
 
 def test_a_full_file_is_followed_by_another(folder):
     """No file grows past its limit, and each counts from one."""
-    log = SafetyLog(folder, KEY, max_bytes=1500)
-    for _ in range(10):
+    log = AuditLog(folder, KEY, max_bytes=4096)
+    for _ in range(20):
         log.recorder(SCOPE, "c").record(CHECKED)
     log.close()
     assert len(files(folder)) > 2
     for file in files(folder):
-        assert file.stat().st_size <= 1500
+        assert file.stat().st_size <= 4096
         numbers = [json.loads(line)["sequence"] for line in file.read_bytes().splitlines()]
         assert numbers == list(range(1, len(numbers) + 1))
-    assert len(records(folder)) == 10
+    assert len(records(folder)) == 20
 
 
 def test_two_processes_write_two_files(folder):
     """Sinks that share a folder share no file."""
-    first, second = SafetyLog(folder, KEY), SafetyLog(folder, KEY)
+    first, second = AuditLog(folder, KEY), AuditLog(folder, KEY)
     for log in (first, second):
         log.recorder(SCOPE, "c").record(CHECKED)
         log.close()
@@ -184,15 +191,15 @@ def test_a_short_write_leaves_no_half_record(log, folder, monkeypatch):
     recorder = log.recorder(SCOPE, "corr-7")
     recorder.record(CHECKED)
     real = os.write
-    with monkeypatch.context() as patch, capture_logs() as lines:
+    with monkeypatch.context() as patch, capture_logs() as logged:
         patch.setattr(os, "write", lambda descriptor, data: real(descriptor, data[:20]))
         with pytest.raises(OSError, match="short write"):
             recorder.record(WARNED)
     recorder.record(CHECKED)
     assert [record["kind"] for record in records(folder)] == ["checked", "checked"]
     assert log.losses == 1
-    (line,) = lines
-    assert line["event"] == "safety_event_lost"
+    (line,) = logged
+    assert line["event"] == "audit_event_lost"
     assert (line["errno"], line["losses"], line["correlation_id"]) == ("ENOSPC", 1, "corr-7")
     assert "MEMORY" not in str(line)
 
@@ -222,13 +229,13 @@ def test_a_file_removed_under_the_sink_is_replaced(log, folder):
     files(folder)[0].unlink()
     folder.rmdir()
     recorder.record(WARNED)
-    assert [record["sequence"] for record in records(folder)] == [1]
+    assert [record["sequence"] for record in records(folder)] == [2]
 
 
 def test_a_folder_that_cannot_be_made_refuses_a_doubtful_write(tmp_path):
     """The policy refuses what needs its event, lets an ordinary fact pass, and both losses are counted."""
     (tmp_path / "events").write_text("in the way")
-    log = SafetyLog(tmp_path / "events", KEY)
+    log = AuditLog(tmp_path / "events", KEY)
     policy = PromptWritePolicy(Scanner())
 
     def check(text):
@@ -268,13 +275,135 @@ def test_a_fork_does_not_share_the_file(log, folder):
             os._exit(0)
     os.waitpid(child, 0)
     log.recorder(SCOPE, "c").record(CHECKED)
-    assert sorted(len(file.read_bytes().splitlines()) for file in files(folder)) == [1, 2]
+    assert sorted(len(file.read_bytes().splitlines()) for file in files(folder)) == [2, 3]
 
 
 def test_times_are_utc(folder):
     """The default clock tells UTC."""
-    log = SafetyLog(folder, KEY)
+    log = AuditLog(folder, KEY)
     log.recorder(SCOPE, "c").record(CHECKED)
     log.close()
     told = datetime.fromisoformat(records(folder)[0]["time"])
     assert abs(datetime.now(UTC) - told) < timedelta(minutes=1)
+
+
+CHANGES = (
+    ChangeEvent(ChangeKind.WRITTEN, "memory_service.write", "append", "notes/tea.md", "ab" * 32, 12, 3),
+    ChangeEvent(ChangeKind.SEARCHED, "memory_service.search", documents=2),
+    ChangeEvent(ChangeKind.CREDENTIAL_REFUSED, reason="CREDENTIALS_INVALID", credential="k1"),
+)
+
+
+def test_a_change_says_who_did_what_to_which_document_in_hashes(log, folder):
+    """A change event holds its origin and facts; path and content only as keyed hashes, and nothing that is absent."""
+    log.recorder(SCOPE, "corr-2", principal="api_key:k1", source_class="tool").note(CHANGES[0])
+    (record,) = records(folder)
+    assert (
+        record.items()
+        >= {
+            "kind": "written",
+            "operation": "append",
+            "source": "memory_service.write",
+            "path_hash": hmac.new(KEY, b"notes/tea.md", hashlib.sha256).hexdigest(),
+            "size_bytes": 12,
+            "version": 3,
+            "principal": "api_key:k1",
+            "source_class": "tool",
+            "correlation_id": "corr-2",
+        }.items()
+    )
+    assert len(record["content_hash"]) == 64
+    assert record["content_hash"] != "ab" * 32
+    assert "documents" not in record
+
+
+def test_equal_contents_of_two_scopes_have_different_hashes(log, folder):
+    """Who may write in one scope can't find out by trying what another one holds."""
+    log.recorder(SCOPE).note(CHANGES[0])
+    log.recorder(SCOPE).note(CHANGES[0])
+    log.recorder(Scope("acme", "bob")).note(CHANGES[0])
+    mine, again, others = [record["content_hash"] for record in records(folder)]
+    assert mine == again != others
+
+
+def test_a_note_never_raises(tmp_path):
+    """What can't be noted is counted; the log tells of the first and then ever more rarely, without anyone's data."""
+    (tmp_path / "events").write_text("in the way")
+    log = AuditLog(tmp_path / "events", KEY)
+    with capture_logs() as logged:
+        for _ in range(9):
+            log.recorder(SCOPE, "c").note(CHANGES[0])
+    assert log.losses == 9
+    assert [line["losses"] for line in logged] == [1, 2, 4, 8]
+    assert "tea" not in str(logged)
+
+
+def test_losses_stand_in_the_records_that_follow(log, folder, monkeypatch):
+    """A trail that lost events says so itself."""
+    recorder = log.recorder(SCOPE, "c")
+    recorder.note(CHANGES[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda *_: 0)
+        recorder.note(CHANGES[0])
+    recorder.note(CHANGES[1])
+    assert [record.get("losses", 0) for record in records(folder)] == [0, 1]
+
+
+def test_muted_kinds_leave_no_trace(folder):
+    """Searches can be left out; what changes documents can't be by accident."""
+    log = AuditLog(folder, KEY, muted=frozenset({ChangeKind.SEARCHED}))
+    for event in CHANGES:
+        log.recorder(SCOPE).note(event)
+    assert [record["kind"] for record in records(folder)] == ["written", "credential_refused"]
+
+
+def test_records_form_a_chain_over_rotation(folder):
+    """Every record has the hash of the one before it; a file names the head of the file before; the last says so."""
+    log = AuditLog(folder, KEY, max_bytes=4096)
+    for _ in range(20):
+        log.recorder(SCOPE, "c").note(CHANGES[0])
+    log.close()
+    head = None
+    for file in files(folder):
+        previous = BEGINNING
+        for number, line in enumerate(file.read_bytes().splitlines(keepends=True), start=1):
+            link = parse_line(line)
+            assert link.is_genuine(derive_key(KEY))
+            assert (link.sequence, link.previous) == (number, previous)
+            previous = link.hash
+        first, last = (json.loads(line) for line in (file.read_bytes().splitlines()[i] for i in (0, -1)))
+        assert (first["kind"], first["file"], first["follows"]) == ("opened", file.name, head)
+        assert last["kind"] == "closed"
+        head = {"file": file.name, "sequence": number, "hash": previous}
+    assert [json.loads(f.read_bytes().splitlines()[-1])["why"] for f in files(folder)][-2:] == ["full", "stopped"]
+
+
+def test_an_old_file_is_closed_by_the_next_event_or_by_keeping(folder):
+    """Age ends a file, whether or not anything happens."""
+    times = [NOW]
+    log = AuditLog(folder, KEY, now=lambda: times[0], max_age=timedelta(hours=1))
+    log.recorder(SCOPE).note(CHANGES[0])
+    times[0] += timedelta(hours=1)
+    log.recorder(SCOPE).note(CHANGES[0])
+    times[0] += timedelta(hours=1)
+    log.keep(anchor=False)
+    assert [[line["kind"] for line in map(json.loads, f.read_text().splitlines())] for f in files(folder)] == [
+        ["opened", "written", "closed"],
+        ["opened", "written", "closed"],
+    ]
+
+
+def test_a_head_is_anchored_once_it_is_on_the_disk(log, folder, monkeypatch):
+    """The anchor names the last record, after a sync, and only when it moved."""
+    recorder = log.recorder(SCOPE)
+    recorder.note(CHANGES[0])
+    steps = []
+    real = os.fdatasync
+    monkeypatch.setattr(os, "fdatasync", lambda fd: (steps.append("sync"), real(fd)))
+    with capture_logs() as logged:
+        log.keep(anchor=True)
+        log.keep(anchor=True)
+    (anchor,) = logged
+    assert anchor["event"] == "audit_anchor"
+    assert (anchor["sequence"], anchor["hash"]) == (2, lines(folder)[-1]["hash"])
+    assert steps == ["sync"]
