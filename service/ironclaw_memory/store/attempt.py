@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 import structlog
@@ -26,19 +27,14 @@ from ironclaw_memory.contract.scope import Scope
 from .files import Temporary, close_all, flush, make_folders, remove_file
 from .folders import remove_empty_folders, write_anew_locked
 from .health import FolderGone, Interfered, StorageHealth
+from .history import PendingVersion, Replaced, VersionLimits
 from .layout import document_names, log_name
 from .metadata import Sidecar, keep_sidecar
 from .requests import JournalLine, RequestEntry, RequestJournal, request_digest
 from .scopes import ScopeFolder
 from .sight import check_spelling, look
+from .tenant_usage import TenantUsage
 from .usage import Room
-from .versions import (
-    PendingVersion,
-    Replaced,
-    VersionLimits,
-    append_version_locked,
-    trim_versions_locked,
-)
 from .walk import count_documents
 
 _log = structlog.get_logger(__name__)
@@ -65,6 +61,7 @@ class WriteTools:
 
     Attributes:
         limits: what a change may not exceed.
+        tenants: what their scopes may hold together.
         journal: remembers request ids.
         health: remembers why writes fail.
         now: the wall clock.
@@ -73,6 +70,7 @@ class WriteTools:
     """
 
     limits: WriteLimits
+    tenants: TenantUsage
     journal: RequestJournal
     health: StorageHealth
     now: Callable[[], datetime]
@@ -100,7 +98,7 @@ class Attempt:
         self._request = request
         self._names = document_names(place.path)
         self._at = tools.now()
-        self._entry: RequestEntry | None = None
+        self._line: JournalLine | None = None
 
     def run_locked(self, decide: Decide) -> Committed:
         """Look, decide, commit.
@@ -142,7 +140,7 @@ class Attempt:
             self._take_room(more, held, undo)
             chain = self._open_folders(held, undo)
             sha256 = self._sight.hash_of(content)
-            version = self._keep_version("replaced", held, undo)
+            version = self._keep_version("replaced", undo)
             line = self._begin(self._committed(sha256, len(content), version), held, undo)
             self._announce_metadata(sha256)
             temporary = Temporary(chain[-1], content)
@@ -155,7 +153,7 @@ class Attempt:
             with self._in_doubt():
                 for folder in reversed(chain):
                     flush(folder)
-        self._finish(self._settle_metadata, self._close_request, self._trim_versions)
+            self._finish(self._settle_metadata, self._close_request, self._trim_versions)
         return self._committed(sha256, len(content), version)
 
     def _check_name(self, parent: int | None) -> None:
@@ -168,12 +166,17 @@ class Attempt:
                 raise PathConflict("Something that is not a document has this name.")
 
     def _take_room(self, more: tuple[int, int], held: ExitStack, undo: ExitStack) -> None:
+        if more == (0, 0):  # the tally stays as it is, and so does what a count finds
+            return
         documents = self._folder.documents
         limits = self._tools.limits.scope
         room = Room(self._folder.root, self._folder.locks, limits, lambda: count_documents(documents))
         held.callback(room.close)
-        room.take(more)
-        undo.callback(self._quietly, lambda: room.take((-more[0], -more[1])))
+        less = (-more[0], -more[1])
+        takers = (room.take, partial(self._tools.tenants.take, self._place.scope))
+        for take in takers if max(more) > 0 else reversed(takers):  # the tenant's is never the lower: `tenant_usage`
+            take(more)
+            undo.callback(self._quietly, partial(take, less))
 
     def _open_folders(self, held: ExitStack, undo: ExitStack) -> list[int]:
         """Return the folders to flush, the document's own last (rule 4)."""
@@ -184,15 +187,14 @@ class Attempt:
         held.callback(close_all, chain)
         return chain
 
-    def _keep_version(self, reason: VersionReason, held: ExitStack, undo: ExitStack) -> PendingVersion | None:
+    def _keep_version(self, reason: VersionReason, undo: ExitStack) -> PendingVersion | None:
         content, found = self._before.content, self._sight.found
         if not content or found is None or not self._change.keep_version or self._change.purge_versions:
             return None
         replaced = Replaced(
             self._place.path.text, content, self._sight.hashed.digest(), found.st_mtime_ns, reason, self._at
         )
-        version = append_version_locked(self._folder.history, log_name(self._place.path), replaced)
-        held.callback(version.close)
+        version = self._sight.history.append_locked(replaced)
         undo.callback(version.take_back)
         return version
 
@@ -204,10 +206,10 @@ class Attempt:
         """Note that a change under a request id is about to be committed."""
         if self._request is None:
             return None
-        self._entry = entry = self._new_entry(self._request, "open", committed)
-        line = self._tools.journal.begin(self._place.scope, self._folder.requests, entry)
+        entry = self._new_entry(self._request, "open", committed)
+        self._line = line = self._tools.journal.begin(self._place.scope, self._folder, entry)
         held.callback(line.close)
-        undo.callback(self._quietly, lambda: self._close_entry(entry, "void"))
+        undo.callback(self._quietly, lambda: line.add_verdict("void"))
         return line
 
     def _new_entry(self, request: RequestKey, state: Literal["open", "made"], committed: Committed) -> RequestEntry:
@@ -285,16 +287,11 @@ class Attempt:
             keep_sidecar(self._folder.metadata, self._place.path, Sidecar(self._wanted_metadata()))
 
     def _close_request(self) -> None:
-        if self._entry is not None:
-            self._close_entry(self._entry, "done")
-
-    def _close_entry(self, entry: RequestEntry, verdict: Literal["done", "void"]) -> None:
-        self._tools.journal.close(self._place.scope, self._folder.requests, entry, verdict)
+        if self._line is not None:
+            self._line.add_verdict("done")
 
     def _trim_versions(self) -> None:
-        path = self._place.path
-        limits = self._tools.limits.versions
-        trim_versions_locked(self._folder.history, log_name(path), path.text, limits, self._at)
+        self._sight.history.trim_locked(self._place.path.text, self._tools.limits.versions, self._at)
 
     # Deleting a document
 
@@ -302,7 +299,7 @@ class Attempt:
         parent = self._sight.parent
         assert parent is not None  # noqa: S101 - there is a document, so there is its folder
         with ExitStack() as held, ExitStack() as undo:
-            version = self._keep_version("deleted", held, undo)
+            version = self._keep_version("deleted", undo)
             line = self._begin(self._committed("", 0, version), held, undo)
             self._flush(version, line)
             self._look_again(parent)
@@ -311,7 +308,7 @@ class Attempt:
             with self._in_doubt():
                 flush(parent)
                 self._drop_sidecar_and_versions()
-        self._finish(self._give_room_back, self._close_request, self._tidy)
+            self._finish(self._give_room_back, self._close_request, self._tidy)
         return self._committed("", 0, version)
 
     def _drop_sidecar_and_versions(self) -> None:
@@ -369,7 +366,7 @@ class Attempt:
         committed = replace(committed, result=self._change.result, changed=False)
         if self._request is not None:
             entry = self._new_entry(self._request, "made", committed)
-            line = self._tools.journal.begin(self._place.scope, self._folder.requests, entry)
+            line = self._tools.journal.begin(self._place.scope, self._folder, entry)
             try:
                 line.flush()
             finally:

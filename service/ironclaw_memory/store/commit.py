@@ -116,12 +116,12 @@ class WritePath:
 
     def _replay(self, place: Place, deadline: Deadline, request: RequestKey) -> Committed | None:
         """Return what the first try of a request did; None when it did nothing. Holds the request's lock."""
-        entry = self._tools.journal.find(place.scope, place.folder.requests, request)
+        entry = self._tools.journal.find(place.scope, place.folder, request)
         if entry is not None and entry.state == "open":
             # The path of then: a daily log that is written again after midnight goes to another document.
             with self._hold(replace(place, path=entry.path), deadline):
                 self._settle_locked(replace(place, path=entry.path))
-            entry = self._tools.journal.find(place.scope, place.folder.requests, request)
+            entry = self._tools.journal.find(place.scope, place.folder, request)
         if entry is None:
             return None
         if entry.state == "lost":
@@ -148,10 +148,10 @@ class WritePath:
 
     def _settle_locked(self, place: Place) -> None:
         """Reach a verdict on every change of this document that a dead writer left open (rule 8)."""
-        waiting = self._tools.journal.open_on(place.scope, place.folder.requests, place.path)
+        waiting = self._tools.journal.open_on(place.scope, place.folder, place.path)
         for index, entry in enumerate(waiting):
             verdict = self._verdict_locked(place, entry, waiting[index + 1 :])
-            self._tools.journal.close(place.scope, place.folder.requests, entry, verdict)
+            self._tools.journal.close(place.scope, place.folder, entry, verdict)
 
     def _verdict_locked(
         self, place: Place, entry: RequestEntry, later: list[RequestEntry]

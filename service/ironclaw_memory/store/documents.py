@@ -6,7 +6,6 @@ permission, no safety rule and no text encoding; it accepts only scopes and path
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import shutil
@@ -40,14 +39,17 @@ from .curation import CurationStore
 from .datadir import DataDir, prove_writable
 from .files import flush
 from .health import FolderGone, StorageHealth, fault_of
+from .history import VersionLimits
 from .layout import CURATION, DOCUMENTS, HISTORY, INDEX, METADATA, REQUESTS, USAGE_FILE, document_names, log_name
 from .owners import list_scopes
+from .reader import DocumentReader
 from .requests import RequestJournal
 from .scopes import ScopeFolder, ScopeFolders
-from .sight import check_spelling, inherited_metadata, own_metadata, read_bytes, read_head
+from .sight import check_spelling, inherited_metadata, own_metadata, read_head
 from .sweep import ERASED_PREFIX, sweep
+from .tenant_usage import TenantUsage
 from .usage import Room
-from .versions import VersionLimits, last_frame, list_versions, read_version
+from .versions import list_versions, read_version
 from .walk import count_documents, list_documents, read_tree
 
 
@@ -59,6 +61,7 @@ class StoreLimits:
         document_bytes: size of a document. 1 MiB: far above what a model reads at once.
         scope_documents: documents in a scope.
         scope_bytes: their bytes together, versions not counted.
+        tenant_documents, tenant_bytes: the same for all scopes of a tenant together; 0 for no limit.
         version_count: versions of a document.
         version_bytes: size of a document's history on disk, compressed.
         version_age_days: how long a version is kept; 0 for ever.
@@ -68,6 +71,8 @@ class StoreLimits:
     document_bytes: int = 1 << 20
     scope_documents: int = 10_000
     scope_bytes: int = 256 << 20
+    tenant_documents: int = 0
+    tenant_bytes: int = 0
     version_count: int = 1_000
     version_bytes: int = 8 << 20
     version_age_days: int = 0
@@ -97,13 +102,15 @@ class DocumentStore:
         self._version_age = age
         self._health = StorageHealth()
         self._scopes = ScopeFolders(data_dir.path)
+        self._reader = DocumentReader()
         self._journal = RequestJournal(limits.request_hours, now)
         write_limits = WriteLimits(
             limits.document_bytes,
             (limits.scope_documents, limits.scope_bytes),
             VersionLimits(limits.version_count, limits.version_bytes, age),
         )
-        tools = WriteTools(write_limits, self._journal, self._health, now, data_dir.ignores_case)
+        tenants = TenantUsage(os.fsencode(data_dir.path), (limits.tenant_documents, limits.tenant_bytes))
+        tools = WriteTools(write_limits, tenants, self._journal, self._health, now, data_dir.ignores_case)
         self._writes = WritePath(self._scopes, tools)
         self.curation = CurationStore(self._scopes, self._writes.locks, now)
 
@@ -121,19 +128,12 @@ class DocumentStore:
             folder = self._scopes.find(scope)
             if folder is not None and self._data_dir.ignores_case:
                 _check_exact_name(folder, path)
-            read = None if folder is None else read_bytes(folder, path)
-            if folder is None or read is None:
-                raise DocumentMissing
-            last = last_frame(folder.history, log_name(path))
+            document = None if folder is None else self._reader.read(scope, folder, path)
         except OSError as error:
             raise fault_of(error) from error
-        content, found = read
-        return StoredDocument(
-            content=content,
-            sha256=hashlib.sha256(content).hexdigest(),
-            version=last.version if last else 0,
-            updated_at=datetime.fromtimestamp(found.st_mtime_ns / 1e9, UTC),
-        )
+        if document is None:
+            raise DocumentMissing
+        return document
 
     def read_head(self, scope: Scope, path: DocumentPath, max_bytes: int) -> tuple[bytes, int]:
         """Return the first bytes of a document, however large it is, and its size. Takes no lock.
@@ -196,7 +196,7 @@ class DocumentStore:
         """
         try:
             folder = self._scopes.find(scope)
-            entry = None if folder is None else self._journal.find(scope, folder.requests, request)
+            entry = None if folder is None else self._journal.find(scope, folder, request)
         except OSError as error:
             raise fault_of(error) from error
         return entry.committed if entry is not None and entry.state in ("done", "made") else None
@@ -347,6 +347,7 @@ class DocumentStore:
                 _erase(folder)
         self._scopes.forget(scope)
         self._journal.forget(scope)
+        self._reader.forget(scope)
         return removed
 
     def list_scopes(self) -> Iterator[Scope]:

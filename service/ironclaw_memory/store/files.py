@@ -1,7 +1,8 @@
 """Small file operations that hold under crashes, other processes and planted links. They know no scopes or documents.
 
-Everything works on a folder's descriptor and one name in it. A path with several components is never handed to the
-kernel: `O_NOFOLLOW` guards only the last component, so each one is opened by itself.
+Everything works on a folder's descriptor and one name in it. A path with several components is never handed to a call
+that follows links: `O_NOFOLLOW` guards only the last component. It is opened with `openat2`, which refuses a link
+anywhere, or else one component after the other.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import secrets
+import random
 import stat
 import sys
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ from contextlib import suppress
 
 from ironclaw_memory.contract.path import TEMPORARY_NAME
 
+from . import openat2
 from .health import FolderGone
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -76,7 +78,7 @@ def open_folder(name: bytes, parent: int) -> int:
 
 
 def open_folders(root: int, names: Sequence[bytes]) -> int:
-    """Open the folder at the end of `names`, one component at a time: a link on the way leads nowhere.
+    """Open the folder at the end of `names`; a link on the way leads nowhere.
 
     Returns:
         A descriptor of its own, also for the root itself.
@@ -86,6 +88,17 @@ def open_folders(root: int, names: Sequence[bytes]) -> int:
     """
     if not names:
         return os.dup(root)
+    if len(names) == 1 or not openat2.is_offered():
+        return _open_each(root, names)
+    try:
+        return openat2.open_plainly(root, b"/".join(names), _FOLDER_FLAGS)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from None
+        raise
+
+
+def _open_each(root: int, names: Sequence[bytes]) -> int:
     folder = open_folder(names[0], root)
     for name in names[1:]:
         try:
@@ -94,6 +107,31 @@ def open_folders(root: int, names: Sequence[bytes]) -> int:
             os.close(folder)
         folder = below
     return folder
+
+
+def open_file(root: int, names: Sequence[bytes]) -> int | None:
+    """Open what is at the end of `names` for reading; a link there or on the way leads nowhere.
+
+    Returns:
+        A descriptor, of whatever kind of file it is; None when nothing is there.
+
+    Raises:
+        OSError: it is there and can't be opened.
+    """
+    try:
+        if len(names) == 1:
+            return os.open(names[0], _READ_FLAGS, dir_fd=root)
+        if openat2.is_offered():
+            return openat2.open_plainly(root, b"/".join(names), _READ_FLAGS)
+        parent = _open_each(root, names[:-1])
+        try:
+            return os.open(names[-1], _READ_FLAGS, dir_fd=parent)
+        finally:
+            os.close(parent)
+    except OSError as error:
+        if error.errno in NOT_THERE:
+            return None
+        raise
 
 
 def make_folders(root: int, names: Iterable[bytes]) -> list[int]:
@@ -149,44 +187,37 @@ def read_file(name: bytes, folder: int, limit_bytes: int | None = None) -> tuple
     Raises:
         OSError: it is there and can't be read. Never taken for an empty file.
     """
+    fd = open_file(folder, (name,))
+    if fd is None:
+        return None
     try:
-        fd = os.open(name, _READ_FLAGS, dir_fd=folder)
-    except OSError as error:
-        if error.errno in NOT_THERE:
-            return None
-        raise
-    try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        if limit_bytes is not None and found.st_size > limit_bytes:
-            return b"", found
-        return _read_to_end(fd, found.st_size), found
+        return read_open_file(fd, limit_bytes)
     finally:
         os.close(fd)
 
 
-def read_start(name: bytes, folder: int, max_bytes: int) -> tuple[bytes, int] | None:
-    """Read the first bytes of the regular file `name`; return them and the file's size, or None as `read_file` does.
+def read_open_file(fd: int, limit_bytes: int | None = None) -> tuple[bytes, os.stat_result] | None:
+    """Read an open file from its beginning; see `read_file`."""
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    if limit_bytes is not None and found.st_size > limit_bytes:
+        return b"", found
+    return _read_to_end(fd, found.st_size), found
+
+
+def read_start(fd: int, max_bytes: int) -> tuple[bytes, int] | None:
+    """Read the first bytes of an open file; return them and the file's size, or None when it isn't a regular one.
 
     Raises:
-        OSError: it is there and can't be read.
+        OSError: it can't be read.
     """
-    try:
-        fd = os.open(name, _READ_FLAGS, dir_fd=folder)
-    except OSError as error:
-        if error.errno in NOT_THERE:
-            return None
-        raise
-    try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
-            return None
-        start = os.pread(fd, max_bytes, 0)
-        # Someone may be writing to it: a start that was read whole is never said to be longer than the file.
-        return start, found.st_size if len(start) == max_bytes else len(start)
-    finally:
-        os.close(fd)
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    start = os.pread(fd, max_bytes, 0)
+    # Someone may be writing to it: a start that was read whole is never said to be longer than the file.
+    return start, found.st_size if len(start) == max_bytes else len(start)
 
 
 def _read_to_end(fd: int, expected: int) -> bytes:
@@ -215,7 +246,8 @@ class Temporary:
 
     def __init__(self, folder: int, content: bytes) -> None:
         self._folder = folder
-        self._name = b".ironclaw-%s.tmp" % secrets.token_hex(16).encode("ascii")
+        # Not secret, only new: a name that is there already, or a planted link, is refused by O_EXCL.
+        self._name = b".ironclaw-%032x.tmp" % random.getrandbits(128)
         try:
             self._fd = os.open(self._name, _CREATE_FLAGS, 0o600, dir_fd=folder)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The format of a version log, and reading one. Writing one is in `versions.py`.
+"""The format of a version log, and reading one. Writing one is in `history.py`.
 
 A log is a sequence of frames, and each frame ends in a foot of fixed size, so that the last version is found from the
 end of the file with one read, however long the log is:
@@ -25,6 +25,7 @@ from typing import Final
 
 from ironclaw_memory.contract.document import VersionInfo, VersionReason
 from ironclaw_memory.contract.faults import DocumentCorrupt
+from ironclaw_memory.contract.path import MAX_PATH_BYTES
 
 _HEAD = struct.Struct("<4sI")
 _FOOT = struct.Struct("<QQQQQ32sIIBBxx")  # the fields of Frame in their order, without the offsets
@@ -33,6 +34,7 @@ _HEAD_MAGIC: Final = b"IMv1"
 FOOT_MAGIC: Final = b"1vMI"
 TAIL_BYTES: Final = _FOOT.size + _SEAL.size
 _FRAME_BYTES: Final = _HEAD.size + TAIL_BYTES
+_SMALL: Final = 4096
 
 OPENING, WHOLE, SUFFIX = 0, 1, 2
 REASONS: Final[tuple[VersionReason, ...]] = ("replaced", "deleted")
@@ -85,22 +87,22 @@ class VersionLog:
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
-    def last(self) -> Frame | None:
-        """Return the last whole frame; None when there is none."""
-        end = os.fstat(self._fd).st_size
+    def last(self, length: int | None = None) -> Frame | None:
+        """Return the last whole frame; None when there is none. `length`: the log's, if it is known."""
+        end = os.fstat(self._fd).st_size if length is None else length
         frame = self._frame_ending_at(end)
         if frame is not None or end == 0:
             return frame
         whole = self.scan()
         return whole[-1] if whole else None
 
-    def backwards(self) -> Iterator[Frame]:
-        """Yield the versions, newest first.
+    def backwards(self, length: int | None = None) -> Iterator[Frame]:
+        """Yield the versions, newest first. `length`: the log's, if it is known.
 
         Raises:
             DocumentCorrupt: a frame in the middle is damaged.
         """
-        frame = self.last()
+        frame = self.last(length)
         while frame is not None and frame.is_version:
             yield frame
             frame = self._frame_ending_at(frame.start)
@@ -147,7 +149,9 @@ class VersionLog:
         Raises:
             DocumentCorrupt: it is damaged.
         """
-        frame = self.starting_at(0)
+        start = os.pread(self._fd, _FRAME_BYTES + MAX_PATH_BYTES, 0)
+        end = _FRAME_BYTES + (_HEAD.unpack_from(start)[1] if len(start) >= _FRAME_BYTES else 0)
+        frame = parse_tail(start[end - TAIL_BYTES : end], end)
         if frame is None or frame.kind != OPENING:
             raise DocumentCorrupt("The history of the document is damaged.")
         return frame
@@ -188,6 +192,18 @@ def parse_tail(tail: bytes, end: int) -> Frame | None:
     fields = _FOOT.unpack_from(tail)
     start = end - _FRAME_BYTES - fields[6]
     return None if start < 0 else Frame(start, end, *fields)
+
+
+def compress(content: bytes) -> bytes:
+    """Return a frame's body for `content`.
+
+    The default tables are made for 32 KB and cost ten times what a small content costs; a window that holds the content
+    finds as much in it, and any reader unpacks it.
+    """
+    if len(content) > _SMALL:
+        return zlib.compress(content, 1)
+    packer = zlib.compressobj(1, zlib.DEFLATED, _SMALL.bit_length() - 1, 5)
+    return packer.compress(content) + packer.flush()
 
 
 def pack_frame(kind: int, body: bytes, foot: tuple[int, int, int, int, int, bytes], reason: int) -> bytes:

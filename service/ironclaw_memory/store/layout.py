@@ -2,6 +2,7 @@
 
     <data-dir>/
         format.json  key  setup.lock
+        tenants/<t>/usage   tally of a tenant's documents and bytes, where it has a quota; derived
         tenants/<t>/users/<u>/agents/<a or _none>/projects/<p or _none>/
             documents/    the truth: one plain file a document, named exactly as its path
             history/      one log a document: the contents that changes replaced
@@ -35,7 +36,7 @@ CURATION: Final = b"curation"
 INDEX: Final = b"index"
 SCOPE_FILE: Final = b"scope.json"
 USAGE_FILE: Final = b"usage"
-CONFIG_NAME: Final = b".config"
+CONFIG_NAME: Final = ".config"
 """A folder's `.config` document: its metadata applies to what lies below the folder."""
 
 LEVELS: Final = (b"tenants", b"users", b"agents", b"projects")
@@ -87,6 +88,7 @@ def document_names(path: DocumentPath) -> list[bytes]:
     return path.text.encode("utf-8").split(b"/")
 
 
+@lru_cache(maxsize=4096)
 def path_digest(path: DocumentPath) -> str:
     """Return 32 hex digits that stand for a path in the names of what is kept beside the documents."""
     return hashlib.sha256(path.text.encode("utf-8")).hexdigest()[:32]

@@ -17,6 +17,7 @@ The id itself is not kept, only a hash of it. This module knows no documents: it
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -25,7 +26,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from ironclaw_memory.contract.document import Committed, RequestKey
@@ -36,10 +38,12 @@ from ironclaw_memory.contract.scope import Scope
 from .files import flush, flush_data
 from .health import FolderGone
 from .layout import path_digest
+from .scopes import ScopeFolder
 
 State = Literal["open", "done", "made", "void", "lost"]
 _STATES: Final = frozenset(("open", "done", "made", "void", "lost"))
 _SUFFIX: Final = b".jsonl"
+_APPEND_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 MAX_INDEXED: Final = 200_000
 """Ids kept in memory over all scopes, about 200 bytes each; the least recently used scope is dropped beyond that."""
 
@@ -115,11 +119,11 @@ class RequestJournal:
         self._guard = threading.Lock()
         self._indexes: OrderedDict[Scope, _ScopeIndex] = OrderedDict()  # guarded by _guard
 
-    def find(self, scope: Scope, folder: int, request: RequestKey) -> RequestEntry | None:
+    def find(self, scope: Scope, folder: ScopeFolder, request: RequestKey) -> RequestEntry | None:
         """Return what is known about a request id; None when it is new, void or expired.
 
         Args:
-            folder: descriptor of the scope's `requests/`.
+            folder: the open scope.
 
         Raises:
             RequestIdReused: it belongs to other arguments.
@@ -131,14 +135,14 @@ class RequestJournal:
             place = index.places.get(request_digest(request))
         if place is None or place.state == "void":
             return None
-        entry = _load(folder, place)
+        entry = _load(folder.requests, place)
         if entry is None or entry.at < self._now() - self._kept_for:
             return None
         if entry.fingerprint != request.fingerprint:
             raise RequestIdReused("The request id was used before with other arguments.", field="request_id")
         return entry
 
-    def open_on(self, scope: Scope, folder: int, path: DocumentPath) -> list[RequestEntry]:
+    def open_on(self, scope: Scope, folder: ScopeFolder, path: DocumentPath) -> list[RequestEntry]:
         """Return the entries on `path` that have no verdict yet, oldest first.
 
         Raises:
@@ -148,10 +152,10 @@ class RequestJournal:
         with index.guard:
             self._catch_up(index, folder)
             waiting = [index.places[digest] for digest in index.open_on.get(path_digest(path), ())]
-        entries = (_load(folder, place) for place in waiting)
+        entries = (_load(folder.requests, place) for place in waiting)
         return [entry for entry in entries if entry is not None]
 
-    def begin(self, scope: Scope, folder: int, entry: RequestEntry) -> JournalLine:
+    def begin(self, scope: Scope, folder: ScopeFolder, entry: RequestEntry) -> JournalLine:
         """Append an `open` or `made` line. Not yet durable: see `JournalLine.flush`.
 
         Raises:
@@ -159,30 +163,33 @@ class RequestJournal:
             FolderGone: the folder was removed.
         """
         index = self._index(scope, folder)
-        self._remove_expired(index, folder)
-        day = self._day(entry.at)
-        return _append(folder, day, _line(entry), index.durable_days)
+        self._remove_expired(index, folder.requests)
+        line = JournalLine(folder.requests, _day(entry.at), index.durable_days, entry)
+        line.append(_line(entry))
+        return line
 
-    def close(self, scope: Scope, folder: int, entry: RequestEntry, verdict: Literal["done", "void", "lost"]) -> None:
+    def close(
+        self, scope: Scope, folder: ScopeFolder, entry: RequestEntry, verdict: Literal["done", "void", "lost"]
+    ) -> None:
         """Append a verdict on an `open` line.
 
         Raises:
             OSError: the entry is still open.
             FolderGone: the folder was removed.
         """
-        index = self._index(scope, folder)
-        line = {"id": entry.digest, "is": verdict, "on": path_digest(entry.path)}
-        # In the file of its `open` line: read in one go, removed together, and flushed together.
-        _append(folder, self._day(entry.at), _dump(line), index.durable_days).close()
+        line = JournalLine(folder.requests, _day(entry.at), self._index(scope, folder).durable_days, entry)
+        try:
+            line.add_verdict(verdict)
+        finally:
+            line.close()
 
     def forget(self, scope: Scope) -> None:
         """Read the scope's journal afresh the next time."""
         with self._guard:
             self._indexes.pop(scope, None)
 
-    def _index(self, scope: Scope, folder: int) -> _ScopeIndex:
-        found = os.fstat(folder)
-        identity = (found.st_dev, found.st_ino)
+    def _index(self, scope: Scope, folder: ScopeFolder) -> _ScopeIndex:
+        identity = folder.requests_id
         with self._guard:
             index = self._indexes.get(scope)
             if index is None or index.folder != identity:  # the first time, or the scope was erased or restored
@@ -195,26 +202,25 @@ class RequestJournal:
         while len(self._indexes) > 1 and sum(len(each.places) for each in self._indexes.values()) > MAX_INDEXED:
             self._indexes.popitem(last=False)
 
-    def _day(self, at: datetime) -> bytes:
-        return at.astimezone(UTC).strftime("%Y-%m-%d").encode("ascii") + _SUFFIX
-
-    def _days(self) -> list[bytes]:
+    def _days(self) -> tuple[bytes, ...]:
         """Return the names of the files that may hold an id that is still remembered, oldest first."""
         now = self._now()
-        first = (now - self._kept_for).astimezone(UTC).date()
-        # One day more than today: another process's clock may be a little ahead around midnight.
-        count = (now.astimezone(UTC).date() - first).days + 2
-        return [(first + timedelta(days=each)).isoformat().encode("ascii") + _SUFFIX for each in range(count)]
+        return _days_between((now - self._kept_for).astimezone(UTC).date(), now.astimezone(UTC).date())
 
-    def _catch_up(self, index: _ScopeIndex, folder: int) -> None:
+    def _catch_up(self, index: _ScopeIndex, folder: ScopeFolder) -> None:
+        names = folder.request_names.get()
         for day in self._days():
-            start = index.read_up_to.get(day, 0)
-            try:
-                found = os.stat(day, dir_fd=folder, follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            if found.st_size > start:
-                index.read_up_to[day] = start + _read_lines(index, folder, day, start)
+            if names is None or day in names:
+                self._read_on(index, folder.requests, day)
+
+    def _read_on(self, index: _ScopeIndex, folder: int, day: bytes) -> None:
+        start = index.read_up_to.get(day, 0)
+        try:
+            found = os.stat(day, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        if found.st_size > start:
+            index.read_up_to[day] = start + _read_lines(index, folder, day, start, found.st_size - start)
 
     def _remove_expired(self, index: _ScopeIndex, folder: int) -> None:
         days = self._days()
@@ -233,13 +239,45 @@ class RequestJournal:
 
 
 class JournalLine:
-    """A line that was appended and must still be flushed."""
+    """Where a change writes what the journal says about it: its line, and later its verdict, in the same file.
 
-    def __init__(self, fd: int, folder: int, day: bytes, durable_days: set[bytes]) -> None:
-        self._fd = fd
+    In the same file, so that both are read in one go, removed together, and flushed together.
+
+    Args:
+        folder: descriptor of the scope's `requests/`.
+        day: the file's name.
+        durable_days: files whose names this process has flushed.
+        entry: what the verdict will be about.
+
+    Raises:
+        OSError: the file can't be opened.
+        FolderGone: the folder was removed.
+    """
+
+    def __init__(self, folder: int, day: bytes, durable_days: set[bytes], entry: RequestEntry) -> None:
         self._folder = folder
         self._day = day
         self._durable_days = durable_days
+        self._entry = entry
+        try:
+            self._fd = os.open(day, _APPEND_FLAGS, 0o600, dir_fd=folder)
+        except FileNotFoundError:
+            raise FolderGone from None
+
+    def append(self, line: bytes) -> None:
+        """Write a line; not yet durable. When that fails it is torn, which readers ignore, and the file is closed.
+
+        Raises:
+            OSError: it isn't whole.
+        """
+        # The newline in front ends a line that a crash or a full disk tore; blank lines are skipped.
+        content = b"\n" + line + b"\n"
+        try:
+            if os.write(self._fd, content) != len(content):
+                raise OSError(errno.ENOSPC, "short write")
+        except BaseException:
+            self.close()
+            raise
 
     def flush(self) -> None:
         """Return once the line, and the file's name, are on the disk.
@@ -252,33 +290,37 @@ class JournalLine:
             flush(self._folder)
             self._durable_days.add(self._day)
 
+    def add_verdict(self, verdict: Literal["done", "void", "lost"]) -> None:
+        """Append a verdict on the entry; the next line's flush makes it durable.
+
+        Raises:
+            OSError: the entry is still open.
+        """
+        self.append(_dump({"id": self._entry.digest, "is": verdict, "on": path_digest(self._entry.path)}))
+
     def close(self) -> None:
-        """Let go of the file."""
-        os.close(self._fd)
+        """Let go of the file; a second time does nothing."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
-def _append(folder: int, day: bytes, line: bytes, durable_days: set[bytes]) -> JournalLine:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    try:
-        fd = os.open(day, flags, 0o600, dir_fd=folder)
-    except FileNotFoundError:
-        raise FolderGone from None
-    try:
-        # The newline in front ends a line that a crash or a full disk tore; blank lines are skipped.
-        content = b"\n" + line + b"\n"
-        if os.write(fd, content) != len(content):
-            raise OSError(28, "short write")
-    except BaseException:
-        os.close(fd)
-        raise
-    return JournalLine(fd, folder, day, durable_days)
+def _day(at: datetime) -> bytes:
+    return at.astimezone(UTC).strftime("%Y-%m-%d").encode("ascii") + _SUFFIX
 
 
-def _read_lines(index: _ScopeIndex, folder: int, day: bytes, start: int) -> int:
-    """Index the whole lines from `start` on; return how many bytes they take."""
+@lru_cache(maxsize=4)
+def _days_between(first: date, today: date) -> tuple[bytes, ...]:
+    # One day more than today: another process's clock may be a little ahead around midnight.
+    count = (today - first).days + 2
+    return tuple((first + timedelta(days=each)).isoformat().encode("ascii") + _SUFFIX for each in range(count))
+
+
+def _read_lines(index: _ScopeIndex, folder: int, day: bytes, start: int, length: int) -> int:
+    """Index the whole lines in `length` bytes from `start` on; return how many bytes they take."""
     fd = os.open(day, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
-        content = os.pread(fd, max(0, os.fstat(fd).st_size - start), start)
+        content = os.pread(fd, length, start)
     finally:
         os.close(fd)
     end = content.rfind(b"\n") + 1

@@ -1,7 +1,8 @@
 """The folders of scopes: made durably at the first write, checked against planted links, kept open for the next call.
 
 Keeping descriptors open saves a read eight `open` calls; one `stat` a call proves that the folder is still the one
-that has the name, so that a restored backup or an erased scope is seen at once.
+that has the name, and that none of its parts was moved or replaced since they were looked at. So a restored backup or
+an erased scope is seen at once.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +24,7 @@ from ironclaw_memory.contract.scope import Scope
 from .files import close_all, flush, make_folders, open_folder, open_folders, read_file, replace_file
 from .health import FolderGone
 from .layout import DOCUMENTS, HISTORY, INDEX, LOCKS, METADATA, REQUESTS, SCOPE_FILE, scope_names
+from .stamps import KnownNames, Stamp, is_settled, stamp_of
 
 MAX_OPEN_SCOPES: Final = 64
 """Six descriptors each: well below the usual limit of 1,024, which the connections share."""
@@ -35,10 +38,15 @@ class ScopeFolder:
 
     Attributes:
         root, documents, history, metadata, requests, locks: descriptors of the scope's folder and its parts.
+        metadata_names, request_names: what is in two of them.
+        requests_id: device and inode of `requests`.
         key: a number that stands for the scope in this process.
     """
 
-    __slots__ = ("_ids", "_path", "documents", "history", "key", "locks", "metadata", "requests", "root")
+    __slots__ = (
+        "_ids", "_path", "_root_id", "_unmoved", "documents", "history", "key", "locks", "metadata",
+        "metadata_names", "request_names", "requests", "requests_id", "root",
+    )  # fmt: skip
 
     def __init__(self, root: int, path: bytes) -> None:
         self.root = root
@@ -47,12 +55,17 @@ class ScopeFolder:
         try:
             for name in _PARTS:
                 parts.append(open_folder(name, root))  # noqa: PERF401 - what was opened before a failure is closed
+            self._root_id = _identity(root)
             self._ids = [_identity(fd) for fd in parts]
         except BaseException:
             close_all([root, *parts])
             raise
         self.documents, self.history, self.metadata, self.requests, self.locks = parts
+        self.requests_id = self._ids[_PARTS.index(REQUESTS)]
+        self.metadata_names = KnownNames(self.metadata)
+        self.request_names = KnownNames(self.requests)
         self.key = hash(path)
+        self._unmoved: Stamp | None = None  # the root's when all parts last had their names
 
     def __del__(self) -> None:
         with suppress(AttributeError):  # the constructor failed, and closed what it had opened
@@ -60,6 +73,21 @@ class ScopeFolder:
 
     def is_current(self, parts: int) -> bool:
         """Whether the first `parts` of the five folders still have their names: 1 for a read, all for a change."""
+        seen_ns = time.time_ns()
+        try:
+            root = stamp_of(os.stat(self._path, follow_symlinks=False))
+        except OSError:
+            return False
+        if root == self._unmoved:  # moving a part, or putting something in its place, would have changed the root
+            return True
+        if root[:2] != self._root_id:
+            return False
+        if is_settled(root, seen_ns) and self._have_names(len(_PARTS)):
+            self._unmoved = root
+            return True
+        return self._have_names(parts)
+
+    def _have_names(self, parts: int) -> bool:
         try:
             for name, known in zip(_PARTS[:parts], self._ids, strict=False):
                 found = os.stat(b"%s/%s" % (self._path, name), follow_symlinks=False)

@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 import unicodedata
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -17,11 +17,11 @@ from ironclaw_memory.contract.document import NOTHING, Before, Metadata
 from ironclaw_memory.contract.faults import DocumentTooLarge, PathConflict
 from ironclaw_memory.contract.path import DocumentPath
 
-from .files import NOT_THERE, open_folders, read_file, read_start
-from .layout import CONFIG_NAME, document_names, log_name
-from .metadata import Sidecar, load_sidecar
+from .files import NOT_THERE, open_file, open_folders, read_file, read_open_file, read_start
+from .history import History
+from .layout import CONFIG_NAME, document_names, log_name, sidecar_name
+from .metadata import ABSENT, Sidecar, load_sidecar
 from .scopes import ScopeFolder
-from .versions import last_frame
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -39,6 +39,7 @@ class Sight:
         found: the file's stat; None when there is no document.
         hashed: the hash of its bytes, which an append continues.
         sidecar: its kept metadata, pending part included.
+        history: its log, open.
         before: what the change starts from.
     """
 
@@ -46,10 +47,12 @@ class Sight:
     found: os.stat_result | None
     hashed: _Hash
     sidecar: Sidecar
+    history: History
     before: Before
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Let go of the folder and the log."""
+        self.history.close()
         if self.parent is not None:
             with suppress(OSError):
                 os.close(self.parent)
@@ -72,27 +75,36 @@ def look(folder: ScopeFolder, path: DocumentPath) -> Sight:
         DocumentTooLarge: someone put a file there that is too large to read.
     """
     names = document_names(path)
-    parent = _open_parent(folder.documents, names)
-    try:
+    with ExitStack() as undo:
+        parent = _open_parent(folder.documents, names)
+        if parent is not None:
+            undo.callback(os.close, parent)
         read = None if parent is None else read_file(names[-1], parent, MAX_READ_BYTES)
         if read is not None:
             check_size(read[1].st_size)
         content, found = read or (None, None)
+        history = History(folder.history, log_name(path))
+        undo.callback(history.close)
         hashed = hashlib.sha256(content or b"")
-        sidecar = load_sidecar(folder.metadata, path)
-        last = last_frame(folder.history, log_name(path))
+        sidecar, inherited = _kept_metadata(folder, path)
         before = Before(
             content=content,
             sha256="" if content is None else hashed.hexdigest(),
-            version=last.version if last else 0,
+            version=history.version,
             own_metadata=NOTHING if content is None else sidecar.resolve(hashed.hexdigest),
-            inherited_metadata=inherited_metadata(folder, path),
+            inherited_metadata=inherited,
         )
-        return Sight(parent, found, hashed, sidecar, before)
-    except BaseException:
-        if parent is not None:
-            os.close(parent)
-        raise
+        undo.pop_all()
+        return Sight(parent, found, hashed, sidecar, history, before)
+
+
+def _kept_metadata(folder: ScopeFolder, path: DocumentPath) -> tuple[Sidecar, Metadata]:
+    names = folder.metadata_names.get()
+    if names is not None and not names:
+        return ABSENT, NOTHING
+    known_absent = names is not None and sidecar_name(path) not in names
+    sidecar = ABSENT if known_absent else load_sidecar(folder.metadata, path)
+    return sidecar, _inherited(folder, path, names)
 
 
 def _open_parent(documents: int, names: list[bytes]) -> int | None:
@@ -115,18 +127,13 @@ def read_bytes(folder: ScopeFolder, path: DocumentPath) -> tuple[bytes, os.stat_
         OSError: it is there and can't be read.
         DocumentTooLarge: someone put a file there that is too large to read.
     """
-    names = document_names(path)
+    fd = open_file(folder.documents, document_names(path))
+    if fd is None:
+        return None
     try:
-        parent = open_folders(folder.documents, names[:-1]) if len(names) > 1 else folder.documents
-    except OSError as error:
-        if error.errno in NOT_THERE:
-            return None
-        raise
-    try:
-        read = read_file(names[-1], parent, MAX_READ_BYTES)
+        read = read_open_file(fd, MAX_READ_BYTES)
     finally:
-        if len(names) > 1:
-            os.close(parent)
+        os.close(fd)
     if read is not None:
         check_size(read[1].st_size)
     return read
@@ -138,17 +145,13 @@ def read_head(folder: ScopeFolder, path: DocumentPath, max_bytes: int) -> tuple[
     Raises:
         OSError: it is there and can't be read.
     """
-    names = document_names(path)
+    fd = open_file(folder.documents, document_names(path))
+    if fd is None:
+        return None
     try:
-        parent = open_folders(folder.documents, names[:-1])
-    except OSError as error:
-        if error.errno in NOT_THERE:
-            return None
-        raise
-    try:
-        return read_start(names[-1], parent, max_bytes)
+        return read_start(fd, max_bytes)
     finally:
-        os.close(parent)
+        os.close(fd)
 
 
 def own_metadata(folder: ScopeFolder, path: DocumentPath) -> Metadata:
@@ -170,29 +173,39 @@ def inherited_metadata(folder: ScopeFolder, path: DocumentPath) -> Metadata:
     Raises:
         OSError: it can't be read.
     """
-    nearest = _nearest_config(folder.documents, document_names(path))
+    return _inherited(folder, path, folder.metadata_names.get())
+
+
+def _inherited(folder: ScopeFolder, path: DocumentPath, names: frozenset[bytes] | None) -> Metadata:
+    """See `inherited_metadata`; `names` are those of the kept sidecars, None when they aren't known."""
+    above = _configs_above(path)
+    if names is not None and not any(sidecar_name(config) in names for config in above):
+        return NOTHING  # whichever of them is there and nearest says nothing
+    nearest = next((config for config in above if _is_there(folder.documents, config)), None)
     return NOTHING if nearest is None else own_metadata(folder, nearest)
 
 
-def _nearest_config(documents: int, names: list[bytes]) -> DocumentPath | None:
-    nearest = None
-    current = os.dup(documents)
+def _configs_above(path: DocumentPath) -> list[DocumentPath]:
+    """Return the `.config` documents that could govern `path`, the nearest first."""
+    folders = path.text.split("/")[:-1]
+    above = [DocumentPath("/".join((*folders[:depth], CONFIG_NAME))) for depth in range(len(folders), -1, -1)]
+    # A folder's own `.config` inherits from the folders above, not from itself.
+    return above[1:] if above[0] == path else above
+
+
+def _is_there(documents: int, path: DocumentPath) -> bool:
+    """Whether the path leads to a plain file, without links."""
+    names = document_names(path)
     try:
-        for depth in range(len(names)):
-            # A folder's own `.config` inherits from the folders above, not from itself.
-            last_is_config = depth == len(names) - 1 and names[-1] == CONFIG_NAME
-            if not last_is_config and _is_file(CONFIG_NAME, current):
-                nearest = b"/".join((*names[:depth], CONFIG_NAME))
-            if depth < len(names) - 1:
-                below = open_folders(current, names[depth : depth + 1])
-                os.close(current)
-                current = below
+        parent = open_folders(documents, names[:-1])
     except OSError as error:
-        if error.errno not in NOT_THERE:
-            raise
+        if error.errno in NOT_THERE:
+            return False
+        raise
+    try:
+        return _is_file(names[-1], parent)
     finally:
-        os.close(current)
-    return None if nearest is None else DocumentPath(nearest.decode("utf-8"))
+        os.close(parent)
 
 
 def _is_file(name: bytes, folder: int) -> bool:

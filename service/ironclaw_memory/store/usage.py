@@ -30,10 +30,16 @@ Count = Callable[[], Usage]
 
 
 @contextmanager
-def _open_tally(scope_folder: int) -> Iterator[int]:
+def open_tally(folder: int) -> Iterator[int]:
+    """Hold a folder's tally alone and yield its descriptor.
+
+    Raises:
+        OSError: it can't be opened.
+        FolderGone: the folder was removed.
+    """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        fd = os.open(USAGE_FILE, flags, 0o600, dir_fd=scope_folder)
+        fd = os.open(USAGE_FILE, flags, 0o600, dir_fd=folder)
     except FileNotFoundError:
         raise FolderGone from None
     try:
@@ -43,7 +49,8 @@ def _open_tally(scope_folder: int) -> Iterator[int]:
         os.close(fd)
 
 
-def _load(fd: int) -> Usage | None:
+def load_tally(fd: int) -> Usage | None:
+    """Return the tally; None where there is none that makes sense."""
     raw = os.pread(fd, _TALLY.size, 0)
     if len(raw) != _TALLY.size:
         return None
@@ -51,7 +58,8 @@ def _load(fd: int) -> Usage | None:
     return (documents, size) if crc == zlib.crc32(raw[:16]) else None
 
 
-def _keep(fd: int, usage: Usage) -> None:
+def keep_tally(fd: int, usage: Usage) -> None:
+    """Replace the tally. Not durable: a count restores it."""
     raw = struct.pack("<qq", *usage)
     os.pwrite(fd, raw + struct.pack("<I", zlib.crc32(raw)), 0)
 
@@ -101,15 +109,15 @@ class Room:
             FolderGone: the scope was removed.
         """
         alone = self._wait_until_alone()
-        with _open_tally(self._scope_folder) as fd:
+        with open_tally(self._scope_folder) as fd:
             usage = self._count()
             if alone:
-                _keep(fd, usage)
+                keep_tally(fd, usage)
         return usage
 
     def _add(self, more: Usage, *, recounted: bool, last_word: bool = False) -> bool:
-        with _open_tally(self._scope_folder) as fd:
-            usage = self._count() if recounted else _load(fd)
+        with open_tally(self._scope_folder) as fd:
+            usage = self._count() if recounted else load_tally(fd)
             if usage is None:
                 if not last_word:
                     return False
@@ -117,7 +125,7 @@ class Room:
             excess = _excess(usage, more, self._limits)
             if excess is None:
                 usage = (usage[0] + more[0], usage[1] + more[1])
-            _keep(fd, usage)
+            keep_tally(fd, usage)
         if excess is not None and last_word:
             raise excess
         return excess is None
