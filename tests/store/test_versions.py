@@ -234,3 +234,15 @@ def test_a_version_left_by_a_dead_writer_is_used(bench):
     os.close(folder)
     assert bench.put("n.md", b"two").version == 1
     assert bench.versions("n.md") == [1]
+
+
+def test_what_replaced_a_version_outlives_compaction(tmp_path):
+    """The source class stays with its version when the oldest are dropped and the first kept one is stored anew."""
+    bench = Workbench(tmp_path / "data", StoreLimits(version_count=4))
+    sources = ("user", "agent", "tool", "import", "")
+    for number in range(12):
+        bench.append("n.md", b"%d\n" % number, source_class=sources[number % len(sources)])
+    kept = bench.store.list_versions(SCOPE, DocumentPath("n.md"))
+    assert 0 < len(kept) <= 4
+    # Version n is what change n (counted from 0) replaced.
+    assert [info.replaced_by for info in kept] == [sources[info.version % len(sources)] for info in kept]

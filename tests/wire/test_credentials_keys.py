@@ -12,7 +12,7 @@ import pytest
 
 from ironclaw_memory.credentials.key_file import key_file
 from ironclaw_memory.credentials.last_use import USE_FILE
-from tests.caller import refusal_of
+from tests.caller import ADMIN, refusal_of
 from tests.server_process import environment, run_server, wait_until
 from tests.wire.credentials import BearerCaller, keys_command, make_key
 from tests.wire.refusals import refused
@@ -203,3 +203,23 @@ def test_a_damaged_file_of_keys_stops_the_start(tmp_path):
     ran = serve("--data-dir", data, "--listen", "127.0.0.1:0")
     assert ran.returncode == 2
     assert "keys.json" in ran.stderr
+
+
+def test_a_version_tells_what_replaced_it(tmp_path):
+    """The server puts the credential's source class on each version, and a request can't say otherwise."""
+    data = tmp_path / "data"
+    keys = {
+        source: make_key(data, *FOR_ANN, "--source", source)["key"] for source in ("user", "agent", "tool", "import")
+    }
+    with run_server(data) as server, server.channel() as channel:
+        for number, (source, key) in enumerate(keys.items()):
+            BearerCaller(channel, SCOPE, bearer=key).write("n.md", f"{number} by {source}")
+        admin = BearerCaller(channel, SCOPE, bearer=keys["user"])
+        admin.call(f"{ADMIN}/DeleteDocument", {"path": "n.md"})
+        versions = admin.call(f"{ADMIN}/ListVersions", {"path": "n.md"})["versions"]
+    assert [version["replaced_by"] for version in reversed(versions)] == [
+        "SOURCE_CLASS_AGENT",
+        "SOURCE_CLASS_TOOL",
+        "SOURCE_CLASS_IMPORT",
+        "SOURCE_CLASS_USER",
+    ]

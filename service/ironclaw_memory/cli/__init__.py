@@ -1,4 +1,4 @@
-"""The command `ironclaw-memory`: `serve`, the tools for people and scripts, and the chores `curate` and `hygiene`."""
+"""The command `ironclaw-memory`: `serve`, the tools for people and scripts, and chores such as `curate` and `scan`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ COMMANDS: Final = {
     "curate": "ironclaw_memory.cli.curate:curate",
     "hygiene": "ironclaw_memory.cli.hygiene:hygiene",
     "audit": "ironclaw_memory.cli.audit:audit",
+    "scan": "ironclaw_memory.cli.scan:scan",
     "keys": "ironclaw_memory.cli.keys:keys",
 }
 """Where each command is."""

@@ -61,6 +61,8 @@ class Change:
         metadata: the document's own metadata from now on, whole; None leaves it alone.
         keep_version: whether the bytes that are replaced are kept as a version.
         purge_versions: on a delete, whether the kept versions go too.
+        source_class: what the caller's credential writes as, kept with the version that this change replaces; empty
+            where callers have no credentials.
         result: a JSON object that is remembered with the request id and handed back on a replay.
     """
 
@@ -68,6 +70,7 @@ class Change:
     metadata: Metadata | None = None
     keep_version: bool = True
     purge_versions: bool = False
+    source_class: str = ""
     result: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -123,6 +126,8 @@ class VersionInfo:
         size_bytes: size of its content.
         kept_at: when it was replaced, with zone UTC.
         reason: whether a change or a deletion replaced it.
+        replaced_by: the source class of the credential whose change that was: who wrote what came next; empty where
+            callers had no credentials.
     """
 
     version: int
@@ -130,6 +135,7 @@ class VersionInfo:
     size_bytes: int
     kept_at: datetime
     reason: VersionReason
+    replaced_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

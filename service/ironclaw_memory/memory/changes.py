@@ -170,7 +170,13 @@ class DocumentChanges:
                 raise DocumentReadOnly("The document is read-only.")
             keeps = not purge and self._keeps_versions and not is_set(effective, "skip_versioning")
             kept_version = before.version + 1 if keeps and before.content else 0  # an empty text is no version
-            return Change(None, keep_version=keeps, purge_versions=purge, result={"kept_version": kept_version})
+            return Change(
+                None,
+                keep_version=keeps,
+                purge_versions=purge,
+                source_class=_source_class(call),
+                result={"kept_version": kept_version},
+            )
 
         event = ChangeEvent(ChangeKind.DELETED, source, path=path.text)
         return self._commit(call, path, decide, event, arguments, call.scope)
@@ -222,8 +228,14 @@ class DocumentChanges:
             content,
             metadata=None if edit.metadata is None else own,
             keep_version=self._keeps_versions and not is_set(effective, "skip_versioning"),
+            source_class=_source_class(call),
             result=result,
         )
+
+
+def _source_class(call: Call) -> str:
+    """Return what the caller's credential writes as; nothing where it has none, for then nobody vouches for it."""
+    return call.source_class.value if call.grant is not None else ""
 
 
 def request_key(request_id: str | None, operation: str, arguments: Mapping[str, Any]) -> RequestKey | None:

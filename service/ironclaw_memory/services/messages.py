@@ -170,6 +170,7 @@ def version_message(version: VersionInfo) -> admin.DocumentVersion:
         size_bytes=version.size_bytes,
         kept_at=timestamp(version.kept_at),
         reason=f"VERSION_REASON_{version.reason.upper()}",
+        replaced_by=f"SOURCE_CLASS_{version.replaced_by.upper()}" if version.replaced_by else None,
     )
 
 

@@ -192,7 +192,13 @@ class Attempt:
         if not content or found is None or not self._change.keep_version or self._change.purge_versions:
             return None
         replaced = Replaced(
-            self._place.path.text, content, self._sight.hashed.digest(), found.st_mtime_ns, reason, self._at
+            self._place.path.text,
+            content,
+            self._sight.hashed.digest(),
+            found.st_mtime_ns,
+            reason,
+            self._at,
+            self._change.source_class,
         )
         version = self._sight.history.append_locked(replaced)
         undo.callback(version.take_back)

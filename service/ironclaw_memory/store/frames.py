@@ -28,7 +28,7 @@ from ironclaw_memory.contract.faults import DocumentCorrupt
 from ironclaw_memory.contract.path import MAX_PATH_BYTES
 
 _HEAD = struct.Struct("<4sI")
-_FOOT = struct.Struct("<QQQQQ32sIIBBxx")  # the fields of Frame in their order, without the offsets
+_FOOT = struct.Struct("<QQQQQ32sIIBBBx")  # the fields of Frame in their order, without the offsets
 _SEAL = struct.Struct("<I4s")  # crc of the foot, magic
 _HEAD_MAGIC: Final = b"IMv1"
 FOOT_MAGIC: Final = b"1vMI"
@@ -38,6 +38,8 @@ _SMALL: Final = 4096
 
 OPENING, WHOLE, SUFFIX = 0, 1, 2
 REASONS: Final[tuple[VersionReason, ...]] = ("replaced", "deleted")
+SOURCES: Final = ("", "user", "agent", "tool", "import")
+"""Source classes of credentials by their byte in the foot; a new one goes to the end."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -64,6 +66,7 @@ class Frame:
     body_crc: int
     kind: int
     reason: int
+    source: int
 
     @property
     def is_version(self) -> bool:
@@ -78,6 +81,7 @@ class Frame:
             size_bytes=self.size,
             kept_at=EPOCH + timedelta(microseconds=self.kept_at_us),
             reason=REASONS[self.reason],
+            replaced_by=SOURCES[self.source] if self.source < len(SOURCES) else "",
         )
 
 
@@ -206,12 +210,14 @@ def compress(content: bytes) -> bytes:
     return packer.compress(content) + packer.flush()
 
 
-def pack_frame(kind: int, body: bytes, foot: tuple[int, int, int, int, int, bytes], reason: int) -> bytes:
+def pack_frame(
+    kind: int, body: bytes, foot: tuple[int, int, int, int, int, bytes], reason: int = 0, source: int = 0
+) -> bytes:
     """Return a frame. `foot`: version, time kept, size, base, time modified, SHA-256."""
-    raw = _FOOT.pack(*foot, len(body), zlib.crc32(body), kind, reason)
+    raw = _FOOT.pack(*foot, len(body), zlib.crc32(body), kind, reason, source)
     return _HEAD.pack(_HEAD_MAGIC, len(body)) + body + raw + _SEAL.pack(zlib.crc32(raw), FOOT_MAGIC)
 
 
 def pack_opening(path: str, floor: int) -> bytes:
     """Return the first frame of a log: the document's path, and the highest number that is no longer kept."""
-    return pack_frame(OPENING, path.encode("utf-8"), (floor, 0, 0, 0, 0, bytes(32)), 0)
+    return pack_frame(OPENING, path.encode("utf-8"), (floor, 0, 0, 0, 0, bytes(32)))

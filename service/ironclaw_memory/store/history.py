@@ -20,6 +20,7 @@ from .frames import (
     EPOCH,
     FOOT_MAGIC,
     REASONS,
+    SOURCES,
     SUFFIX,
     TAIL_BYTES,
     WHOLE,
@@ -61,6 +62,7 @@ class Replaced:
         sha256: their hash.
         modified_ns: when the file was written.
         reason: what replaces it.
+        source_class: what the caller who replaces it writes as; empty where callers have no credentials.
         at: when.
     """
 
@@ -70,6 +72,7 @@ class Replaced:
     modified_ns: int
     reason: VersionReason
     at: datetime
+    source_class: str = ""
 
 
 class PendingVersion:
@@ -231,7 +234,7 @@ def _frames_for(last: Frame | None, version: int, replaced: Replaced) -> bytes:
     body = compress(replaced.content[base:])
     foot = (version, kept_at_us, len(replaced.content), base, replaced.modified_ns, replaced.sha256)
     opening = b"" if last else pack_opening(replaced.path, 0)
-    return opening + pack_frame(kind, body, foot, REASONS.index(replaced.reason))
+    return opening + pack_frame(kind, body, foot, REASONS.index(replaced.reason), SOURCES.index(replaced.source_class))
 
 
 def _append(fd: int, frames: bytes, length: int) -> None:
@@ -297,6 +300,6 @@ def _rewrite(log: VersionLog, frames: list[Frame], kept: list[Frame], path: str)
         chain.append(frames[len(kept) - 1 + len(chain)])
     first = compress(log.content(chain))
     foot = (oldest.version, oldest.kept_at_us, oldest.size, 0, oldest.modified_ns, oldest.sha256)
-    parts = [pack_opening(path, oldest.version - 1), pack_frame(WHOLE, first, foot, oldest.reason)]
+    parts = [pack_opening(path, oldest.version - 1), pack_frame(WHOLE, first, foot, oldest.reason, oldest.source)]
     parts.extend(log.raw(frame) for frame in reversed(kept[:-1]))
     return b"".join(parts)

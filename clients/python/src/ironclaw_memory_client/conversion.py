@@ -132,6 +132,7 @@ def to_document_version(version: admin.DocumentVersion) -> results.DocumentVersi
         size_bytes=version.size_bytes,
         kept_at=_time(version.kept_at),
         reason=enum_name(admin.VersionReason, version.reason, "VERSION_REASON_"),
+        replaced_by=enum_name(admin.SourceClass, version.replaced_by, "SOURCE_CLASS_"),
     )
 
 

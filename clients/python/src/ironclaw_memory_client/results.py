@@ -240,6 +240,8 @@ class DocumentVersion:
         size_bytes: size of that content.
         kept_at: when the content was replaced.
         reason: `replaced` or `deleted`.
+        replaced_by: what the credential of that change writes as: `user`, `agent`, `tool` or `import`; `unspecified`
+            where callers had no credentials.
     """
 
     version: int
@@ -247,6 +249,7 @@ class DocumentVersion:
     size_bytes: int
     kept_at: datetime
     reason: str
+    replaced_by: str
 
 
 @dataclass(frozen=True, slots=True)
