@@ -15,7 +15,6 @@ from typing import Final
 import grpc
 import structlog
 from grpc_health.v1 import health, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from ironclaw.memory.v1 import (
     admin_service_pb2,
@@ -27,6 +26,7 @@ from ironclaw.memory.v1 import (
     memory_service_pb2,
     memory_service_pb2_grpc,
 )
+from ironclaw_memory import reflecting
 from ironclaw_memory.addresses import reserve_port
 from ironclaw_memory.admittance import describe_admittance, open_authenticator
 from ironclaw_memory.catalog import load_catalog, load_curation_guide
@@ -80,7 +80,7 @@ SCOPED: Final = frozenset(f"/{s.full_name}/{m.name}" for s in SERVICES for m in 
 WRITING: Final = frozenset(filter(may_write, SCOPED))
 WATCHING: Final = frozenset(m for m in SCOPED if m.endswith("/WatchEvents"))
 HEALTH: Final = frozenset(f"/{health.SERVICE_NAME}/{name}" for name in ("Check", "Watch"))
-REFLECTION: Final = frozenset({f"/{reflection.SERVICE_NAME}/ServerReflectionInfo"})
+REFLECTION: Final = reflecting.METHODS
 
 SPARE_THREADS: Final = 8
 """Beyond the calls in flight: so that a refusal and a health check always find a thread at once."""
@@ -189,7 +189,7 @@ class Server:
         self._register_lifecycle(server, store, index, changes, scanner)
         event_service_pb2_grpc.add_MemoryEventServiceServicer_to_server(parts.watches, server)
         health_pb2_grpc.add_HealthServicer_to_server(parts.health.servicer, server)
-        reflection.enable_server_reflection((*SERVICE_NAMES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+        reflecting.add_reflection(server, (*SERVICE_NAMES, health.SERVICE_NAME))
         return server, parts
 
     def _register(

@@ -6,6 +6,7 @@ import grpc
 import pytest
 from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from tests.caller import SERVICES
@@ -62,7 +63,32 @@ def test_watch_sees_the_end(name, tmp_path):
 def test_reflection_lists_what_is_served(caller):
     """Reflection names the product's services, health and itself."""
     listed = set(ProtoReflectionDescriptorDatabase(caller.channel).get_services())
-    assert listed == {*SERVICES, HEALTH, "grpc.reflection.v1alpha.ServerReflection"}
+    assert listed == {*SERVICES, HEALTH, *(f"grpc.reflection.{v}.ServerReflection" for v in ("v1alpha", "v1"))}
+
+
+@pytest.mark.parametrize("version", ["v1alpha", "v1"])
+@pytest.mark.parametrize(
+    ("symbol", "is_known"),
+    [
+        ("ironclaw.memory.v1.MemoryService", True),
+        ("ironclaw.memory.v1.MemoryService.Write", True),
+        ("ironclaw.memory.v1.WriteRequest", True),
+        ("ironclaw.memory.v1.MemoryService.Nothing", False),
+        ("ironclaw.memory.v2.MemoryService.Write", False),
+        ("Write", False),
+    ],
+)
+def test_reflection_finds_symbols(version, symbol, is_known, caller):
+    """Services, methods and messages are found by their full names in both versions of the protocol; others aren't."""
+    ask = caller.channel.stream_stream(
+        f"/grpc.reflection.{version}.ServerReflection/ServerReflectionInfo",
+        request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+        response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+    )
+    request = reflection_pb2.ServerReflectionRequest(file_containing_symbol=symbol)
+    (answer,) = ask(iter([request]), timeout=10)
+    assert answer.HasField("file_descriptor_response") == is_known
+    assert answer.HasField("error_response") != is_known
 
 
 @pytest.mark.parametrize("name", SERVICES)
