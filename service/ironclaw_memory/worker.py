@@ -10,9 +10,12 @@ import sys
 import threading
 from collections.abc import Callable
 
+from ironclaw_memory.addresses import ListenError
+from ironclaw_memory.credentials.problem import CredentialsError
 from ironclaw_memory.logs import set_up_logs
 from ironclaw_memory.server import Server
-from ironclaw_memory.settings import Settings
+from ironclaw_memory.settings import Settings, SettingsError
+from ironclaw_memory.store.datadir import DataDirError
 
 READY = "ready"
 
@@ -38,8 +41,11 @@ def main() -> None:
     """Serve as one of several workers."""
     settings = Settings.model_validate_json(sys.stdin.readline())
     set_up_logs(settings.log_level)
-    server = Server(settings)
-    server.start()
+    try:
+        server = Server(settings)
+        server.start()
+    except (SettingsError, DataDirError, CredentialsError, ListenError) as error:
+        sys.exit(f"ironclaw-memory: {error}")  # one line, as from a server alone; the supervisor sees that it ended
     threading.Thread(target=_stop_with_supervisor, args=(server,), name="supervisor-watch", daemon=True).start()
     print(READY, flush=True)  # noqa: T201  # the supervisor reads it
     server.run()
