@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -27,12 +27,26 @@ from ironclaw_memory.safety.policy import PromptWritePolicy
 from ironclaw_memory.safety.protected import ProtectedPaths
 from ironclaw_memory.safety.scanner import Scanner
 from ironclaw_memory.store import DocumentStore, StoreLimits, open_data_dir
-from tests.caller import ADMIN, Caller
-from tests.server_process import environment
+from tests.caller import ADMIN, Caller, new_tenant
+from tests.server_process import ServerProcess, environment, run_server
 
 SCOPE = Scope("acme", "ada")
 NOW = datetime(2026, 12, 1, 12, tzinfo=UTC)
 ON = {"hygiene": {"enabled": True}}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    """A server of this module's own: on the shared one, other tests leave scopes on purpose that no tool can visit."""
+    with run_server() as running:
+        yield running
+
+
+@pytest.fixture
+def caller(server: ServerProcess) -> Iterator[Caller]:
+    """Calls to it as user `alice` of a tenant that only this test uses."""
+    with server.channel() as channel:
+        yield Caller(channel, {"tenant": new_tenant(), "user": "alice"})
 
 
 class Rig:
@@ -242,7 +256,7 @@ def age(server, caller: Caller, path: str, days: float) -> None:
 
 @pytest.fixture
 def aged(server, caller) -> Caller:
-    """A scope of the shared server with an old document, an old one that stays, and a young one."""
+    """A scope with an old document, an old one that stays, and a young one."""
     caller.write("log/old.md", "Alpacas were discussed.", metadata=ON)
     caller.write("log/unkept.md", "Bison were discussed.", metadata=ON | {"skip_versioning": True})
     caller.write("log/young.md", "Camels were discussed.", metadata=ON)
