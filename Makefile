@@ -4,11 +4,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 DATA ?= data
 ARGS ?=
+SECONDS ?= 60
+TARGETS ?= scanner paths scopes tool_json audit
 
-.PHONY: help setup run test lint format protos baseline lock bench load eval replay clean
+.PHONY: help setup run test lint format protos baseline lock bench load eval eval-safety fuzz replay clean
 
 help: ## Say what there is
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: .venv/ready ## Make .venv with the service, the client and the tools of development in it
 
@@ -65,6 +67,12 @@ load: setup ## Load a server of its own on loopback (ARGS="--seconds 20 --client
 eval: setup ## Measure recall through the service: make eval DATASET=path/to/locomo.json
 	@test -n "$(DATASET)" || { echo "DATASET=path/to/locomo.json is needed; the README says where it comes from."; exit 1; }
 	$(BIN)/python -m bench.eval_locomo $(DATASET) $(ARGS)
+
+eval-safety: setup ## Measure the safety check: make eval-safety DIR=folder-with-attacks-and-benign
+	$(BIN)/python -m bench.eval_safety $(if $(DIR),--dir $(DIR)) $(ARGS)
+
+fuzz: setup ## Fuzz every target for SECONDS each (TARGETS="scanner audit" for some)
+	for target in $(TARGETS); do $(BIN)/python -m tests.fuzz $$target --seconds $(SECONDS) || exit 1; done
 
 replay: setup ## Replay recorded tool calls: make replay TRACES=folder
 	@test -n "$(TRACES)" || { echo "TRACES=folder of recordings is needed."; exit 1; }

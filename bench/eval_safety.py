@@ -1,11 +1,14 @@
 """Measures the prompt-write check: what it refuses of attacks, what it refuses of ordinary text, and how fast it is.
 
-Usage: python bench/eval_safety.py [--attacks FILE ...] [--benign FILE-OR-FOLDER ...] [--show N] [--half odd|even]
+Usage: python -m bench.eval_safety [--dir DIR] [--attacks FILE ...] [--benign FILE-OR-FOLDER ...] [--show N]
+                                   [--half odd|even]
 
-A file is JSON (a list of texts, or of objects with a `prompt`; or an object of such lists), CSV with a `prompt` column,
-or text with one case a line; a folder is searched for Markdown, each file one case. Without arguments only the rules'
-own strings and the speed are measured. Sets aren't part of the repository. `--half` takes every other case, by hash, so
-that rules can be developed on one half and judged on the other.
+A file is JSON (a list of texts, or of objects with a `prompt` or `text`; or an object of such lists), JSON Lines of
+the same, CSV with a `prompt` column, or text with one case a line; a folder is searched for Markdown, each file one
+case. `--dir` names a folder with `attacks/` and `benign/` in it, of such files and folders. The strings of
+`tests/safety` are always measured; larger sets aren't part of the repository. `--half` takes every other case, by hash,
+so that rules can be developed on one half and judged on the other. Speed is measured on the benign folders' Markdown
+too.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from ironclaw_memory.safety.rules import load_rules
 
 REFUSED = (Severity.HIGH, Severity.CRITICAL)
 PLAIN = "The user drinks green tea in the morning and walks along the river - rain or shine, the path is short. "
+OWN = Path(__file__).parents[1] / "tests" / "safety"
 TYPESET = "The user’s tea → green, café at 7 – “no sugar” ✅ 👩‍💻, see §2… "
 
 
@@ -36,6 +40,8 @@ def cases_in(path: Path) -> Iterator[str]:
         yield from (text for file in sorted(path.rglob("*.md")) if (text := _read(file)).strip())
     elif path.suffix == ".json":
         yield from _texts_in(json.loads(_read(path)))
+    elif path.suffix == ".jsonl":
+        yield from _texts_in([json.loads(line) for line in _read(path).splitlines()])
     elif path.suffix == ".csv":
         yield from (row["prompt"] for row in csv.DictReader(_read(path).splitlines(keepends=True)))
     elif path.suffix == ".md":
@@ -52,7 +58,7 @@ def _texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from _texts_in(value["prompt"] if "prompt" in value else list(value.values()))
+        yield from _texts_in(value.get("prompt") or value.get("text") or list(value.values()))
     elif isinstance(value, list):
         for part in value:
             yield from _texts_in(part)
@@ -82,22 +88,30 @@ def measure(scanner: Scanner, name: str, texts: list[str], *, benign: bool, show
         print(f"    {'REFUSED' if benign else 'MISSED'} {verdict.rule_ids} {text[:300]!r}")
 
 
-def measure_speed(scanner: Scanner) -> None:
-    """Print the median time of a check, verdict not remembered, in microseconds."""
+def measure_speed(scanner: Scanner, documents: list[str]) -> None:
+    """Print what a check takes for 2,000 characters, the verdict not remembered, in microseconds of processor time."""
     for name, unit in (("ascii", PLAIN), ("typeset", TYPESET)):
         for length in (2_000, 16_000, 1_000_000):
             text = (unit * (length // len(unit) + 1))[:length]
             times = [_time(scanner, text) for _ in range(50 if length < 100_000 else 3)]
             scan, secrets = (statistics.median(column) * 1e6 for column in zip(*times, strict=True))
             print(f"speed: {name} {length} characters: rules {scan:.0f} us, credentials {secrets:.0f} us")
+    pages = [text[:2_000] for text in documents if len(text) >= 1_500]
+    if pages:
+        rounds = [[_time(scanner, page) for page in pages] for _ in range(5)]
+        scan, secrets = (min(sum(t[part] for t in r) for r in rounds) / len(pages) * 1e6 for part in (0, 1))
+        print(
+            f"speed: {len(pages)} documents' first 2,000 characters, mean of the best of 5 rounds:"
+            f" rules {scan:.0f} us, credentials {secrets:.0f} us"
+        )
 
 
 def _time(scanner: Scanner, text: str) -> tuple[float, float]:
-    start = time.perf_counter()
+    start = time.thread_time()
     scanner.scan(text)
-    middle = time.perf_counter()
+    middle = time.thread_time()
     find_secrets(text)
-    return middle - start, time.perf_counter() - middle
+    return middle - start, time.thread_time() - middle
 
 
 def main() -> None:
@@ -107,16 +121,22 @@ def main() -> None:
     parser.add_argument("--benign", nargs="*", type=Path, default=[])
     parser.add_argument("--show", type=int, default=0)
     parser.add_argument("--half", choices=("odd", "even"))
+    parser.add_argument("--dir", type=Path)
     options = parser.parse_args()
+    attacks = [*sorted(OWN.glob("attacks-*.jsonl")), *options.attacks]
+    benign = [*sorted(OWN.glob("everyday-*.jsonl")), *options.benign]
+    if options.dir:
+        attacks += sorted((options.dir / "attacks").iterdir())
+        benign += sorted((options.dir / "benign").iterdir())
     scanner = Scanner(cache_size=0)
     rules = load_rules().rules
     measure(scanner, "rules' own attacks", [t for rule in rules for t in rule.match], benign=False, show=0)
     measure(scanner, "rules' own near misses", [t for rule in rules for t in rule.near], benign=True, show=options.show)
-    for path in options.attacks:
+    for path in attacks:
         measure(scanner, str(path), half_of(cases_in(path), options.half), benign=False, show=options.show)
-    for path in options.benign:
+    for path in benign:
         measure(scanner, str(path), half_of(cases_in(path), options.half), benign=True, show=options.show)
-    measure_speed(scanner)
+    measure_speed(scanner, [text for path in benign if path.is_dir() for text in cases_in(path)])
 
 
 if __name__ == "__main__":

@@ -159,7 +159,12 @@ class Server:
         scanner = Scanner()
         policy = PromptWritePolicy(scanner, settings.protected_paths)
         changes = DocumentChanges(
-            store, index, policy, settings.document_bytes, keeps_versions=settings.version_count > 0
+            store,
+            index,
+            policy,
+            settings.document_bytes,
+            keeps_versions=settings.version_count > 0,
+            strict_sources=frozenset(settings.strict_sources),
         )
         parts = Parts(
             store=store,

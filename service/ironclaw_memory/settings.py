@@ -107,6 +107,11 @@ class Settings(BaseModel):
         (),
         description="Comma-separated: documents that the safety check guards besides the prompt files.",
     )
+    strict_sources: Annotated[tuple[Literal["user", "agent", "tool", "import"], ...], NoDecode] = Field(
+        (),
+        description="Comma-separated source classes of credentials whose texts a prompt file refuses on the least "
+        "finding; tool,import where those bring what strangers wrote.",
+    )
     audit_file_bytes: int = Field(
         64 * 1024 * 1024, ge=4096, description="Size at which a worker begins a new file of the audit trail."
     )
@@ -198,7 +203,7 @@ class Settings(BaseModel):
             raise ValueError("on needs the package wordllama; install ironclaw-memory[semantic]")
         return semantic
 
-    @field_validator("protected_paths", mode="before")
+    @field_validator("protected_paths", "strict_sources", mode="before")
     @classmethod
     def _split_paths(cls, paths: Any) -> Any:
         return tuple(p for p in paths.split(",") if p) if isinstance(paths, str) else paths

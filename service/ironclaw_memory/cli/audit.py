@@ -226,8 +226,9 @@ def tail(data: DataDir, count: int, follow: bool, **choice: Any) -> None:
 def _follow(follower: Follower) -> Iterator[dict[str, Any]]:
     while True:
         for line in follower.look():
-            if line.link is not None:
-                yield line.link.record() | {"hash": line.link.hash, "file": line.file}
+            record = line.record()
+            if line.link is not None and record is not None:
+                yield record | {"hash": line.link.hash, "file": line.file}
         time.sleep(LOOK_SECONDS)
 
 

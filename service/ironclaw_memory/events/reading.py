@@ -57,6 +57,16 @@ class Line:
         """Whether nothing follows it in its file."""
         return self.link is not None and self.kind in ENDS
 
+    def record(self) -> dict[str, Any] | None:
+        """Return what it records; None when it isn't a record, or one that is damaged within.
+
+        Nobody who only reads stops at damage: `verify_files` names the place.
+        """
+        try:
+            return self.link.record() if self.link is not None else None
+        except ValueError:
+            return None
+
 
 def _search(pattern: re.Pattern[bytes], data: bytes) -> bytes:
     # Both members come before any value that a caller had a say in, so the first match is the record's own.
@@ -138,5 +148,6 @@ def read_records(folders: Iterable[Path], period: Period = ALWAYS) -> Iterator[d
     """Yield the records of all files in the order of time, each with its `file`; what isn't a record is left out."""
     lines = (read_file(folder, file) for folder in folders for file in list_files(folder))
     for line in heapq.merge(*lines, key=lambda line: line.time):
-        if line.link is not None and period.includes(line.time):
-            yield line.link.record() | {"hash": line.link.hash, "file": line.file}
+        record = line.record() if period.includes(line.time) else None
+        if line.link is not None and record is not None:
+            yield record | {"hash": line.link.hash, "file": line.file}

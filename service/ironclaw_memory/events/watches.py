@@ -140,6 +140,4 @@ class Watches:
 
 
 def _parse(line: Line, needle: bytes) -> dict[str, Any] | None:
-    if line.link is None or needle not in line.data:
-        return None
-    return line.link.record()
+    return line.record() if needle in line.data else None

@@ -107,6 +107,7 @@ class DocumentChanges:
         policy: the safety check.
         document_bytes: the most bytes that a document may have.
         keeps_versions: False where the operator wants no history at all.
+        strict_sources: source classes of callers whose texts the safety check refuses on the least finding.
     """
 
     def __init__(
@@ -117,12 +118,14 @@ class DocumentChanges:
         document_bytes: int,
         *,
         keeps_versions: bool = True,
+        strict_sources: frozenset[str] = frozenset(),
     ) -> None:
         self._store = store
         self._listener = listener
         self._policy = policy
         self._document_bytes = document_bytes
         self._keeps_versions = keeps_versions
+        self._strict_sources = strict_sources
 
     def apply(
         self, call: Call, path: DocumentPath, edit: Edit, arguments: Mapping[str, Any], *, scope: Scope | None = None
@@ -223,6 +226,7 @@ class DocumentChanges:
             source=edit.source,
             recorder=call.safety,
             may_clear=edit.may_clear,
+            strict=_source_class(call) in self._strict_sources,
         )
         return Change(
             content,

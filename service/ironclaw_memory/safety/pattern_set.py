@@ -1,8 +1,8 @@
-"""Many patterns read over a text at once, in time linear in the text. RE2, with its silent failure made loud.
+"""Many patterns tried on a text at the price of a few, in time linear in the text.
 
-RE2's filter looks for the literal pieces of all patterns in one pass and then runs only the patterns whose pieces occur.
-One automaton for all patterns would be faster on texts of a kind that it has seen, but grows by some 80 MB with the
-variety of texts, in every worker; and on a new kind of text building it costs three times what it saves.
+A gate tells from the words of the text which patterns may match, and RE2 tries only those. One RE2 automaton for all
+patterns is no alternative: it grows by some 80 MB with the variety of texts, and building it costs more than it saves.
+RE2's own filter has the same trouble with its set of words. Hyperscan takes minutes to compile these patterns.
 """
 
 from __future__ import annotations
@@ -12,50 +12,69 @@ from typing import Any, Final
 
 import re2
 
-_CANARY: Final = b"\x02ironclaw-canary\x02\n"
+from .gate import Gate
 
-
-class ScannerFailed(Exception):
-    """RE2 gave no answer for a text; nothing is known about it."""
+_PROGRAM_BYTES: Final = 4 << 20
+"""What the program and the states of one pattern may take; RE2 forgets states before it takes more."""
 
 
 class PatternSet:
     """A compiled set; safe to share between threads.
 
-    RE2 reports a text in which it could not look for the pieces as one without matches. Each text is therefore read
-    with a canary before it, in a line of its own, that is a pattern of the set: when it isn't found, the engine failed.
-
     Args:
-        patterns: in RE2's syntax; a match is reported by the pattern's place in here. An anchor at the beginning must
-            mean that of a line, because of the canary.
-        ignore_case: whether letter case counts.
+        entries: patterns in RE2's syntax; of an entry of several the first is looked for, and the words of the others.
+        ignore_case: whether letter case is ignored.
 
     Raises:
         ValueError: a pattern is not one.
     """
 
-    def __init__(self, patterns: Iterable[str], *, ignore_case: bool) -> None:
-        self._filter = re2.Filter()
-        options = options_for(ignore_case=ignore_case)
-        try:
-            for pattern in patterns:
-                self._filter.Add(pattern, options)
-            self._canary = self._filter.Add(re2.escape(_CANARY.decode("ascii")), options)
-        except re2.error as error:
-            raise ValueError(str(error)) from None
-        self._filter.Compile()
+    def __init__(self, entries: Iterable[tuple[str, ...]], *, ignore_case: bool) -> None:
+        self._entries = tuple(entries)
+        self._patterns = Patterns(ignore_case=ignore_case)
+        for entry in self._entries:
+            for source in entry:
+                compile_pattern(source, options_for(ignore_case=ignore_case))
+        re2.purge()
+        self._gate = Gate(self._entries)
 
-    def matches(self, data: bytes) -> list[int]:
-        """Return the places of the patterns that occur in `data`, in ascending order.
+    def matches(self, text: str, data: bytes) -> list[int]:
+        """Return the places of the entries that occur in a text, in ascending order.
 
-        Raises:
-            ScannerFailed: the engine gave no answer.
+        Args:
+            text: the text.
+            data: the same as `to_bytes` makes it.
         """
-        found: list[int] = self._filter.Match(_CANARY + data) or []
-        if self._canary not in found:
-            raise ScannerFailed
-        found.remove(self._canary)
-        return sorted(found)
+        places = self._gate.candidates(text, data)
+        return [place for place in places if self._patterns[self._entries[place][0]].search(data)]
+
+
+class Patterns(dict[str, Any]):
+    """Patterns by their source, each compiled when it is first needed: most never are, and each takes 100 KB.
+
+    Args:
+        ignore_case: whether letter case is ignored.
+    """
+
+    def __init__(self, *, ignore_case: bool) -> None:
+        super().__init__()
+        self._options = options_for(ignore_case=ignore_case)
+
+    def __missing__(self, source: str) -> Any:
+        pattern = self[source] = compile_pattern(source, self._options)
+        return pattern
+
+
+def compile_pattern(source: str, options: Any) -> Any:
+    """Return a compiled pattern.
+
+    Raises:
+        ValueError: it isn't one.
+    """
+    try:
+        return re2.compile(source, options)
+    except re2.error as error:
+        raise ValueError(f"{error} in a pattern") from None
 
 
 def options_for(*, ignore_case: bool) -> Any:
@@ -63,6 +82,7 @@ def options_for(*, ignore_case: bool) -> Any:
     options = re2.Options()
     options.case_sensitive = not ignore_case
     options.log_errors = False
+    options.max_mem = _PROGRAM_BYTES
     return options
 
 

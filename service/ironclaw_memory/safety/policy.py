@@ -80,6 +80,7 @@ class PromptWritePolicy:
         source: str,
         recorder: SafetyRecorder,
         may_clear: bool = False,
+        strict: bool = False,
     ) -> None:
         """Return when `text` may be stored at `path`; its event is recorded by then, durably where the contract asks.
 
@@ -90,6 +91,7 @@ class PromptWritePolicy:
             source: which surface asks, such as `memory_service.write`.
             recorder: takes the event of the decision.
             may_clear: True where emptying the document is what the caller was asked for (`bootstrap`).
+            strict: True where the operator distrusts the kind of caller: what would be a warning is refused.
 
         Raises:
             UnsafeText: the text may not be stored; its event was offered to the recorder.
@@ -99,7 +101,7 @@ class PromptWritePolicy:
         protected_class = self._protected.class_of(path)
         if protected_class is None:
             return
-        decision = self._decide(text, may_clear=may_clear)
+        decision = self._decide(text, may_clear=may_clear, strict=strict)
         finding = self._describe(decision, path, protected_class, operation, source)
         is_recorded = _record(recorder, finding)
         if decision.refusal is not None:
@@ -107,11 +109,11 @@ class PromptWritePolicy:
         if decision.needs_its_event and not is_recorded:
             raise SafetyEventUnavailable
 
-    def _decide(self, text: str, *, may_clear: bool) -> _Decision:
+    def _decide(self, text: str, *, may_clear: bool, strict: bool) -> _Decision:
         try:
             if not text.strip():
                 return _judge_empty(text, may_clear=may_clear)
-            return _judge(self._scanner.scan(text), text)
+            return _judge(self._scanner.scan(text), text, strict=strict)
         except Exception:  # whatever the reason, nothing is known about the text
             return _Decision(EventKind.REJECTED, refusal=PolicyUnavailable())
 
@@ -135,7 +137,7 @@ class PromptWritePolicy:
         )
 
 
-def _judge(verdict: Verdict, text: str) -> _Decision:
+def _judge(verdict: Verdict, text: str, *, strict: bool) -> _Decision:
     """Turn what was found into a decision: an injection outranks a credential, a credential a warning."""
     if verdict.severity in _REFUSED:
         return _refuse(verdict, *_REFUSED[verdict.severity])
@@ -143,6 +145,8 @@ def _judge(verdict: Verdict, text: str) -> _Decision:
     if secrets:
         found = Verdict(Severity.HIGH, secrets, len(secrets))
         return _refuse(found, Reason.SECRET_DETECTED, _SECRET)
+    if verdict.findings and strict:
+        return _refuse(verdict, *_REFUSED[Severity.HIGH])
     return _Decision(EventKind.WARNED if verdict.findings else EventKind.CHECKED, verdict)
 
 

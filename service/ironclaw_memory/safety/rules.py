@@ -7,18 +7,24 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 from ..contract.safety import Severity
-
-GAP: Final = r"(?:[\s\pZ*_~`\x22'“”‘’«»「」,()\[\]]+)"
-"""What may stand between two words of a rule: whoever splits a phrase over lines or stars still writes the phrase."""
+from .plain_text import GAP
 
 _WORD: Final = r"[\pL\pN'’./@#&$-]+"
 _NOTATION: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])+\]|(?P<gap> )|\{(?P<name>[a-z_]+?)(?P<count>\d*)\}")
 """Escapes and character classes are skipped over, so a space inside one stays a space."""
+
+
+class Within(StrEnum):
+    """How near to one another the signs of a rule must stand."""
+
+    SENTENCE = "sentence"
+    PARAGRAPH = "paragraph"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,9 @@ class Rule:
         category: the kind of attack, such as `instruction_override`.
         severity: how bad a match is.
         patterns: any of which is a match.
-        unless: patterns that soften the matches they enclose.
+        together: lists of patterns; a passage in which each of a list matches, in whatever order, is a match.
+        within: how long such a passage is.
+        unless: patterns that soften the matches they enclose, and the passages they occur in.
         softened: the severity where every match is softened.
         raw: True when only the text as it was sent counts, not its normalised views.
         match: strings that must match.
@@ -41,6 +49,8 @@ class Rule:
     category: str
     severity: Severity
     patterns: tuple[str, ...]
+    together: tuple[tuple[str, ...], ...]
+    within: Within
     unless: tuple[str, ...]
     softened: Severity
     raw: bool
@@ -83,7 +93,9 @@ def _read_rule(entry: Mapping[str, Any], words: Mapping[str, str]) -> Rule:
         id=entry["id"],
         category=entry["class"],
         severity=Severity(entry["severity"]),
-        patterns=tuple(expand(text, words) for text in entry["patterns"]),
+        patterns=tuple(expand(text, words) for text in entry.get("patterns", ())),
+        together=tuple(tuple(expand(text, words) for text in signs) for signs in entry.get("together", ())),
+        within=Within(entry.get("within", "sentence")),
         unless=tuple(expand(text, words) for text in entry.get("unless", ())),
         softened=Severity(entry.get("softened", "none")),
         raw=entry.get("raw", False),

@@ -1,8 +1,7 @@
 """Finds what the rules describe in a text, in time linear in its length.
 
-All patterns of all rules are one RE2 set and a text is read in one pass; the same pass tells whether the text could
-read otherwise than it is written, and only then are the views of `view.py` made and read as well. What to do about a
-verdict isn't decided here.
+A text is read as it was sent. Where there are signs that it could read otherwise than it is written, the views of
+`view.py` are made and read as well. What to do about a verdict isn't decided here.
 """
 
 from __future__ import annotations
@@ -15,18 +14,22 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-import re2
-
 from ..contract.safety import Severity
 from . import view
-from .pattern_set import PatternSet, ScannerFailed, options_for, to_bytes
-from .rules import Rule, RuleTable, load_rules
+from .gate import REACH
+from .passages import passages_around
+from .pattern_set import Patterns, PatternSet, compile_pattern, options_for, to_bytes
+from .rules import Rule, RuleTable, Within, load_rules
 
-__all__ = ["NOTHING_FOUND", "Reading", "Scanner", "ScannerFailed", "Verdict"]
+__all__ = ["NOTHING_FOUND", "Scanner", "ScannerFailed", "Sighting", "Verdict"]
 
 RANK: Final = {severity: rank for rank, severity in enumerate(Severity)}
 _BLENDS: Final = {"persona": (3, Severity.HIGH, "persona-blend")}
 """Categories in which several different weak signs make a strong one: category -> (how many, severity, rule id)."""
+
+
+class ScannerFailed(Exception):
+    """The text couldn't be looked at; nothing is known about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +51,34 @@ NOTHING_FOUND: Final = Verdict()
 
 
 @dataclass(frozen=True, slots=True)
+class Sighting:
+    """Why a rule stands in a verdict, for a person who wants to know.
+
+    Attributes:
+        rule_id: the rule.
+        category: the kind of attack.
+        severity: what the rule's exceptions leave of it.
+        lines: where it matches, counted from 1; empty where the match only shows once the text is decoded.
+    """
+
+    rule_id: str
+    category: str
+    severity: Severity
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What one pass over a text told.
 
     Attributes:
-        matched: the rules with a match, in the table's order; their exceptions haven't been looked at.
+        matched: for each rule that may match, in the table's order, what occurs of it: single patterns, and lists of
+            signs that may stand far apart. Its exceptions haven't been looked at.
         data: the text in UTF-8.
-        may_be_disguised: whether its folded view may differ.
-        may_be_encoded: whether something in it may have to be decoded.
     """
 
-    matched: tuple[Rule, ...]
+    matched: dict[Rule, list[tuple[str, ...]]]
     data: bytes
-    may_be_disguised: bool
-    may_be_encoded: bool
 
 
 class Scanner:
@@ -76,6 +93,7 @@ class Scanner:
         self._table = table or load_rules()
         self._verdicts = _VerdictCache(cache_size)
         self._rules = _RuleSet(self._table.rules)
+        self._disguises = _Disguises()
 
     @property
     def rules_version(self) -> str:
@@ -86,7 +104,7 @@ class Scanner:
         """Return the verdict on `text`, remembered from an earlier scan where possible.
 
         Raises:
-            ScannerFailed: the engine gave no answer; the text must be treated as unchecked.
+            ScannerFailed: the text couldn't be looked at and must be treated as unchecked.
         """
         key = (hashlib.sha256(to_bytes(text)).digest(), self.rules_version)
         verdict = self._verdicts.get(key)
@@ -95,105 +113,164 @@ class Scanner:
             self._verdicts.put(key, verdict)
         return verdict
 
+    def explain(self, text: str) -> tuple[Sighting, ...]:
+        """Return what `scan` finds, rule by rule and with the places, worst first.
+
+        Raises:
+            ScannerFailed: as for `scan`.
+        """
+        named = _name(self._findings(text))
+        categories = {rule.id: rule.category for rule in self._table.rules} | {b[2]: c for c, b in _BLENDS.items()}
+        lines = self._lines(text)
+        return tuple(
+            Sighting(name, categories[name], severity, tuple(sorted(lines.get(name, ()))))
+            for name, severity in named.items()
+        )
+
+    def _lines(self, text: str) -> dict[str, set[int]]:
+        """Return the lines in which each rule matches, in whatever view has the lines of the text."""
+        lines: dict[str, set[int]] = {}
+        for reading, _ in self._readings(text):
+            if reading.data.count(b"\n") == text.count("\n"):
+                for rule, start in self._rules.places(reading):
+                    lines.setdefault(rule.id, set()).add(reading.data.count(b"\n", 0, start) + 1)
+        return lines
+
     def _judge(self, text: str) -> Verdict:
+        named = _name(self._findings(text))
+        return Verdict(next(iter(named.values())), tuple(named), len(named)) if named else NOTHING_FOUND
+
+    def _findings(self, text: str) -> dict[Rule, Severity]:
         found: dict[Rule, Severity] = {}
         for reading, is_raw in self._readings(text):
             for rule, severity in self._rules.findings(reading, is_raw=is_raw):
                 if RANK[severity] > RANK[found.get(rule, Severity.NONE)]:
                     found[rule] = severity
-        return _conclude(found)
+        return found
 
     def _readings(self, text: str) -> Iterator[tuple[Reading, bool]]:
         """Yield the text as it was sent, then whatever else it can be read as, each once."""
         seen: set[str] = set()
-        pending = [text]
         strings = view.json_strings(text)
-        if strings:
-            pending.append(strings)
-        for plain in pending:
-            reading = self._rules.read(plain)
-            yield reading, plain is text
-            seen.add(plain)
-            for other in _disguises(plain, reading):
+        for plain in (text, strings) if strings else (text,):
+            for other in chain((plain,), self._disguises.undo(plain)):
                 if other not in seen:
                     seen.add(other)
-                    yield self._rules.read(other), False
+                    yield self._rules.read(other), other is text
 
 
-def _disguises(text: str, reading: Reading) -> Iterator[str]:
-    """Yield what the text says once it is decoded, and once it is decoded and folded."""
-    if reading.may_be_encoded:
-        text = "\n\x1f\n".join((view.decode(text), *view.decoded_blobs(text)))
-        yield text
-    if reading.may_be_disguised or reading.may_be_encoded:
-        folded = view.fold(text)
-        yield folded
-        yield view.imitate_latin(folded)
+class _Disguises:
+    """Undoes what hides a text from the rules, where there are signs that something does."""
+
+    def __init__(self) -> None:
+        options = options_for(ignore_case=False)
+        self._odd_runs = compile_pattern(f"{view.MAYBE_BASE64}|{view.SPACED_OUT}", options)
+
+    def undo(self, text: str) -> Iterator[str]:
+        """Yield what the text says once it is decoded, and once it is decoded and folded."""
+        data = to_bytes(text)
+        decoded = view.decode(text)
+        has_odd_runs = self._odd_runs.search(data) is not None
+        if has_odd_runs:
+            decoded = view.SEPARATOR.join((decoded, *view.decoded_blobs(decoded)))
+        if decoded != text:
+            yield decoded
+            data = to_bytes(decoded)
+            has_odd_runs = self._odd_runs.search(data) is not None
+        if has_odd_runs or view.has_foreign_signs(decoded, data):
+            folded = view.fold(decoded)
+            yield folded
+            if not folded.isascii():
+                yield view.imitate_latin(folded)
 
 
-def _conclude(found: dict[Rule, Severity]) -> Verdict:
+def _name(found: dict[Rule, Severity]) -> dict[str, Severity]:
+    """Return the ids of the rules found and of what they add up to, worst first."""
     named = {rule.id: severity for rule, severity in found.items()}
     for category, (needed, severity, name) in _BLENDS.items():
         if sum(rule.category == category for rule in found) >= needed:
             named[name] = severity
-    if not named:
-        return NOTHING_FOUND
-    worst_first = sorted(named, key=lambda name: -RANK[named[name]])
-    return Verdict(named[worst_first[0]], tuple(worst_first), len(worst_first))
+    return dict(sorted(named.items(), key=lambda item: -RANK[item[1]]))
 
 
 class _RuleSet:
-    """The rules' patterns and the probes of `view.py` as one pattern set."""
+    """The rules' patterns as one pattern set, and a closer look at what it finds."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        owners = [(rule, pattern) for rule in rules for pattern in rule.patterns]
-        self._rules = [rule for rule, _ in owners]
-        self._suspect = len(owners)
-        self._encoded = self._suspect + len(view.SUSPECT)
-        patterns = chain((pattern for _, pattern in owners), view.SUSPECT, view.ENCODED)
-        self._set = PatternSet(patterns, ignore_case=True)
-        self._softeners = {rule.id: _Softener(rule) for rule in rules if rule.unless}
+        entries: list[tuple[Rule, tuple[str, ...]]] = [
+            (rule, (pattern,)) for rule in rules for pattern in rule.patterns
+        ]
+        entries += [(rule, signs) for rule in rules for signs in rule.together]
+        self._entries = entries
+        self._set = PatternSet((entry for _, entry in entries), ignore_case=True)
+        self._patterns = Patterns(ignore_case=True)
 
     def read(self, text: str) -> Reading:
-        """Read the text once."""
+        """Read the text once.
+
+        Raises:
+            ScannerFailed: the engine is out of memory for it.
+        """
         data = to_bytes(text)
-        places = self._set.matches(data)
-        return Reading(
-            matched=tuple(dict.fromkeys(self._rules[place] for place in places if place < self._suspect)),
-            data=data,
-            may_be_disguised=any(self._suspect <= place < self._encoded for place in places),
-            may_be_encoded=any(place >= self._encoded for place in places),
-        )
+        matched: dict[Rule, list[tuple[str, ...]]] = {}
+        try:
+            places = self._set.matches(text, data)
+        except (MemoryError, ValueError) as error:  # what the engines raise when they can't go on
+            raise ScannerFailed from error
+        for place in places:
+            rule, entry = self._entries[place]
+            matched.setdefault(rule, []).append(entry)
+        return Reading(matched, data)
 
     def findings(self, reading: Reading, *, is_raw: bool) -> Iterator[tuple[Rule, Severity]]:
         """Yield the rules that match, each with the severity that its exceptions leave of it."""
-        for rule in reading.matched:
+        for rule, entries in reading.matched.items():
             if rule.raw and not is_raw:
                 continue
-            softener = self._softeners.get(rule.id)
-            severity = softener.severity_in(reading.data) if softener else rule.severity
+            severity = self._severity(rule, entries, reading.data)
             if severity is not Severity.NONE:
                 yield rule, severity
 
+    def places(self, reading: Reading) -> Iterator[tuple[Rule, int]]:
+        """Yield where rules match, in bytes; matches that an exception covers too."""
+        for rule, entries in reading.matched.items():
+            for entry in entries:
+                for start, _, _ in self._matches(rule, entry, reading.data):
+                    yield rule, start
 
-class _Softener:
-    """Looks closer at a rule with exceptions: it counts only where a match lies outside all of them."""
+    def _severity(self, rule: Rule, entries: list[tuple[str, ...]], data: bytes) -> Severity:
+        matches = chain.from_iterable(self._matches(rule, entry, data) for entry in entries)
+        if not rule.unless:
+            return Severity.NONE if next(matches, None) is None else rule.severity
+        excuses: list[tuple[int, int]] | None = None
+        for start, end, is_passage in matches:
+            if excuses is None:  # most texts have no match that needs one
+                excuses = [found.span() for source in rule.unless for found in self._patterns[source].finditer(data)]
+            if not any(_excuses(excuse, start, end, is_passage=is_passage) for excuse in excuses):
+                return rule.severity
+        return Severity.NONE if excuses is None else rule.softened
 
-    def __init__(self, rule: Rule) -> None:
-        options = options_for(ignore_case=True)
-        self._rule = rule
-        self._patterns = [re2.compile(pattern, options) for pattern in rule.patterns]
-        self._unless = [re2.compile(pattern, options) for pattern in rule.unless]
+    def _matches(self, rule: Rule, entry: tuple[str, ...], data: bytes) -> Iterator[tuple[int, int, bool]]:
+        if len(entry) == 1:
+            yield from ((*found.span(), False) for found in self._patterns[entry[0]].finditer(data))
+        else:
+            yield from ((*span, True) for span in self._passages(rule.within, entry, data))
 
-    def severity_in(self, data: bytes) -> Severity:
-        """Return the rule's severity in a text that it matches."""
-        excused = [found.span() for pattern in self._unless for found in pattern.finditer(data)]
-        if not excused:
-            return self._rule.severity
-        for start, end in (found.span() for pattern in self._patterns for found in pattern.finditer(data)):
-            if not any(left <= start and end <= right for left, right in excused):
-                return self._rule.severity
-        return self._rule.softened
+    def _passages(self, within: Within, signs: tuple[str, ...], data: bytes) -> Iterator[tuple[int, int]]:
+        """Yield the passages in which every sign stands."""
+        first, *others = (self._patterns[source] for source in signs)
+        seen: set[bytes] = set()
+        for start, end in passages_around((found.span() for found in first.finditer(data)), within, data, REACH):
+            passage = data[start:end]
+            if passage not in seen and all(other.search(passage) for other in others):
+                yield start, end
+            seen.add(passage)
+
+
+def _excuses(excuse: tuple[int, int], start: int, end: int, *, is_passage: bool) -> bool:
+    """Tell whether an exception covers a match: around a match of a pattern, or anywhere in a passage."""
+    left, right = excuse
+    return (start < right and left < end) if is_passage else (left <= start and end <= right)
 
 
 class _VerdictCache:

@@ -140,6 +140,7 @@ SHAPES: Final = (
     SecretShape("databricks-token", r"dapi[a-f0-9]{32}"),
     SecretShape("vault-token", r"hv[sbr]\.[A-Za-z0-9_-]{24,200}", _is_random),
     SecretShape("groq-key", r"gsk_[A-Za-z0-9]{40,64}|xai-[A-Za-z0-9]{60,100}|pplx-[A-Za-z0-9]{40,64}"),
+    SecretShape("ironclaw-memory-key", r"icm_[a-z0-9]{10}_[A-Za-z0-9]{43}_[A-Za-z0-9]{6}"),
     SecretShape("linear-notion-key", r"lin_api_[A-Za-z0-9]{32,48}|ntn_[A-Za-z0-9]{40,60}"),
     SecretShape("tailscale-key", r"tskey-[a-z]+-[A-Za-z0-9-]{20,80}"),
     SecretShape("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
@@ -189,6 +190,12 @@ def find_secrets(text: str) -> tuple[str, ...]:
     return tuple(shape.id for shape in SHAPES if shape.id in found)
 
 
+def locate_secrets(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the kind of each credential that stands plainly in the text, with the line in which it begins, from 1."""
+    spans, _ = _look(text)
+    return tuple((shape.id, text.count("\n", 0, start) + 1) for shape, (start, _) in spans)
+
+
 def redact(text: str) -> str:
     """Return the text with every credential masked as `[redacted: <kind>]`.
 
@@ -223,7 +230,7 @@ def _mask(text: str, spans: list[_Found]) -> str:
 
 def _look(text: str) -> tuple[list[_Found], bool]:
     """Return each credential with its place, the keyword before it not included; and whether more may be hidden."""
-    places = _shape_set().matches(to_bytes(text))
+    places = _shape_set().matches(text, to_bytes(text))
     spans = [found for place in places if place < len(SHAPES) for found in _occurrences(SHAPES[place], text)]
     return spans, bool(places) and places[-1] == len(SHAPES)
 
@@ -242,4 +249,4 @@ _UPPER_BOUND: Final = re.compile(r"\{(\d+),\d+\}")
 @cache
 def _shape_set() -> PatternSet:
     patterns = (_UPPER_BOUND.sub(r"{\1,}", shape.pattern) for shape in SHAPES)
-    return PatternSet((*patterns, view.BROKEN_WORD), ignore_case=False)
+    return PatternSet(((pattern,) for pattern in (*patterns, view.BROKEN_WORD)), ignore_case=False)

@@ -39,26 +39,65 @@ _SPACED: Final = re.compile(r"(?<![^\W_])(?:[^\W_][ \t._*|/-]){2,}[^\W_](?![^\W_
 _ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})|\\x([0-9a-fA-F]{2})|\\u\{([0-9a-fA-F]{1,6})\}")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 
+SEPARATOR: Final = "\n\x1f\n"
+"""Keeps texts apart that are read together: no rule reaches over it."""
+
 _ACCENTED: Final = "[àáâãäåèêëìíîïòôõöùúûüýÿ]"
-_OTHER_SCRIPT: Final = r"[Ѐ-ӿԀ-ԯͰ-Ͽ\x{0530}-\x{058F}ᴀ-ᶿɐ-ʯ]"
-SUSPECT: Final = (
+_OTHER_SCRIPT: Final = "[Ѐ-ӿԀ-ԯͰ-Ͽ\u0530-\u058fᴀ-ᶿɐ-ʯ]"
+_ASCII_BYTES: Final = bytes(range(128))
+
+_SUSPECT: Final = (
     (  # shows nothing, wherever it stands
-        r"[\x{00AD}\x{034F}\x{061C}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{200B}\x{200E}\x{200F}"
-        r"\x{202A}-\x{202E}\x{2060}-\x{206F}\x{3164}\x{FE00}-\x{FE0E}\x{FFA0}\x{E0000}-\x{E0FFF}]"
+        (
+            "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
+            "\u3164\ufe00-\ufe0e\uffa0\U000e0000-\U000e0fff]"
+        ),
+        None,
     ),
-    r"\pL[\x{200C}\x{200D}\x{FE0F}\x{FEFF}]",  # joiners belong to emoji; after a letter they part a word
+    # joiners belong to emoji; after a letter they part a word
+    ("[\u200c\u200d\ufe0f\ufeff]", r"[^\W\d_][\u200c\u200d\ufe0f\ufeff]"),
     (  # letters in full width, in mathematical type, in circles and squares
-        r"[\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{1D400}-\x{1D7FF}\x{24B6}-\x{24E9}\x{1F130}-\x{1F189}\x{2102}"
-        r"\x{210A}-\x{2115}\x{2119}-\x{211D}\x{2124}\x{2128}\x{212C}-\x{2139}]"
+        (
+            "[\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7ff\u24b6-\u24e9\U0001f130-\U0001f189\u2102\u210a-\u2115"
+            "\u2119-\u211d\u2124\u2128\u212a\u212c-\u2139\u017f]"
+        ),
+        None,
     ),
-    r"[\x{0300}-\x{036F}\x{0483}-\x{0489}\x{1AB0}-\x{1AFF}\x{1DC0}-\x{1DFF}\x{20D0}-\x{20FF}]",
-    rf"[a-zA-Z]{_OTHER_SCRIPT}|{_OTHER_SCRIPT}[a-zA-Z]|[ᴀ-ᶿɐ-ʯ]{{3}}",
-    rf"[\x{{0100}}-\x{{017E}}\x{{0180}}-\x{{024F}}\x{{1E00}}-\x{{1EFF}}]|{_ACCENTED}[a-z]{{0,5}}{_ACCENTED}",
-    r"(?:^|[^\pL\pN])[\pL\pN](?:[\x20\t._*|/-][\pL\pN]){4}(?:[^\pL\pN]|$)",  # spaced out
+    ("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]", None),
+    (_OTHER_SCRIPT, f"[A-Za-z]{_OTHER_SCRIPT}|{_OTHER_SCRIPT}[A-Za-z]|[ᴀ-ᶿɐ-ʯ]{{3}}"),
+    ("[\u0100-\u017e\u0180-\u024f\u1e00-\u1eff]", None),
+    (_ACCENTED, f"{_ACCENTED}[a-z]{{0,5}}{_ACCENTED}"),
 )
-"""Patterns (RE2) whose match says that the folded view may read otherwise than the text. Kept narrow: dashes, arrows,
-ticks, emoji and the accents of everyday words stand in most documents and change nothing. Neither the Kelvin sign nor
-the long s is in here: without regard to letter case they are a `k` and an `s`."""
+"""Characters that may make the folded view read otherwise than the text, and where it matters how they stand, the way
+in which they do. Kept narrow: dashes, arrows, ticks, emoji and the accents of everyday words stand in most documents
+and change nothing."""
+
+_SUSPECTS: Final = tuple(
+    (re.compile(signs), re.compile(stand, re.IGNORECASE) if stand else None) for signs, stand in _SUSPECT
+)
+SPACED_OUT: Final = r"(?:^|[^\pL\pN])[\pL\pN](?:[\x20\t._*|/-][\pL\pN]){4}(?:[^\pL\pN]|$)"
+"""Pattern (RE2) of letters that stand apart: `i g n o r e`."""
+
+_QUAD: Final = "[A-Za-f][A-HQ-Xg-nw-z0-3][ABEFIJMNQRUVYZcdghklopstwx014589][A-Za-z0-9+/_-]"
+_EASTERN: Final = "[4-7][A-Za-z0-9+/_-]{3}"
+_RUSSIAN: Final = "0[A-Za-z0-9+/_-]{3}[g-v][A-Za-z0-9+/_-]{3}"
+MAYBE_BASE64: Final = rf"(?:^|[^A-Za-z0-9+/_-])(?:(?:{_QUAD}|{_EASTERN}){{4}}|(?:{_RUSSIAN}){{2}})"
+"""Pattern (RE2) of how Base64 of a text begins. In the code of ASCII three bits of four letters are always clear, and
+that of a Chinese, Japanese, Korean or Russian text has its marks too; paths, names and hashes rarely look so."""
+
+
+def has_foreign_signs(text: str, data: bytes) -> bool:
+    """Tell whether the folded view may read otherwise because of what isn't ASCII in the text.
+
+    Args:
+        text: the text.
+        data: the same in UTF-8.
+    """
+    if text.isascii():
+        return False
+    others = data.translate(None, _ASCII_BYTES).decode("utf-8", "replace")
+    return any(signs.search(others) and (stand is None or stand.search(text) is not None) for signs, stand in _SUSPECTS)
+
 
 BROKEN_WORD: Final = (
     # the characters of `_INVISIBLE` that pass unseen in a key
@@ -66,14 +105,6 @@ BROKEN_WORD: Final = (
     r"\x{FE00}-\x{FE0F}\x{FEFF}\x{E0000}-\x{E0FFF}]+[A-Za-z0-9_-]"
 )
 """Pattern (RE2) whose match says that a credential may be broken up by characters that show nothing."""
-
-ENCODED: Final = (
-    r"&#x?[0-9a-fA-F]{2,6};|&[a-zA-Z]{2,8};",
-    r"%[2-7][0-9a-fA-F]",
-    r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\u\{",
-    r"[A-Za-z0-9+/_-]{20}",
-)
-"""Patterns (RE2) whose match says that something in the text may be encoded."""
 
 
 def strip_invisible(text: str) -> str:
@@ -117,8 +148,11 @@ def imitate_latin(text: str) -> str:
 
 def decode(text: str) -> str:
     """Return the text with entities, escapes and percent codes decoded once; the text itself where there are none."""
-    text = _ESCAPED.sub(_decode_escape, text)
-    return unquote(html.unescape(text), errors="replace")
+    if "\\" in text:
+        text = _ESCAPED.sub(_decode_escape, text)
+    if "&" in text:
+        text = html.unescape(text)
+    return unquote(text, errors="replace") if "%" in text else text
 
 
 def _decode_escape(found: re.Match[str]) -> str:
@@ -169,4 +203,4 @@ def json_strings(text: str) -> str | None:
             pending.extend(reversed(value))
         elif isinstance(value, str):
             strings.append(value)
-    return "\n\x1f\n".join(strings)
+    return SEPARATOR.join(strings)
