@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from bench.caller import Metadata, Prepared
+from ironclaw.memory.v1 import lifecycle_service_pb2 as lifecycle
 from ironclaw.memory.v1 import memory_service_pb2 as wire
 from ironclaw_memory.contract.scope import Scope
 from ironclaw_memory.store import layout
@@ -24,6 +25,8 @@ LINES, WORDS_A_LINE = 8, 10
 DOCUMENTS_A_FOLDER = 100
 QUERY_WORDS = 3
 REQUESTS = 512
+CONTEXT_SNIPPETS = 8
+RECORDED_RUNS = 50
 """Different requests that a turn of calls repeats."""
 
 _SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
@@ -149,6 +152,38 @@ def searches(scope: SeededScope, turn: int, count: int = REQUESTS) -> list[Prepa
     """Return requests that ask the scope different questions."""
     return [
         (wire.SearchRequest(query=make_query(turn * REQUESTS + n)).SerializeToString(), scope.metadata)
+        for n in range(count)
+    ]
+
+
+def contexts(scope: SeededScope, turn: int, count: int = REQUESTS) -> list[Prepared]:
+    """Return requests for the block before a turn, on the questions that `searches` asks."""
+    return [
+        (
+            lifecycle.RetrieveContextRequest(
+                query=make_query(turn * REQUESTS + n), max_snippets=CONTEXT_SNIPPETS
+            ).SerializeToString(),
+            scope.metadata,
+        )
+        for n in range(count)
+    ]
+
+
+def records(scope: SeededScope, turn: int, count: int = REQUESTS) -> list[Prepared]:
+    """Return requests that each record a short exchange; a run that comes again is overwritten by another text."""
+    chosen = random.Random(turn)
+    thread = (*scope.metadata, ("x-ironclaw-thread-id", "bench"))
+    return [
+        (
+            lifecycle.RecordInteractionRequest(
+                turn_run_id=f"run-{chosen.randrange(RECORDED_RUNS)}",
+                messages=[
+                    lifecycle.InteractionMessage(role="MESSAGE_ROLE_USER", content=make_query(turn * REQUESTS + n)),
+                    lifecycle.InteractionMessage(role="MESSAGE_ROLE_ASSISTANT", content=make_text(turn * REQUESTS + n)),
+                ],
+            ).SerializeToString(),
+            thread,
+        )
         for n in range(count)
     ]
 

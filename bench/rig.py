@@ -13,6 +13,7 @@ from bench.processes import ServerProcess, Worker
 from bench.sample import Round
 
 SERVICE: Final = "/ironclaw.memory.v1.MemoryService"
+LIFECYCLE: Final = "/ironclaw.memory.v1.MemoryLifecycleService"
 Prepare = Callable[[int], Sequence[Prepared]]
 
 
@@ -58,9 +59,16 @@ class Rig:
     caller: Worker
 
     def calls(
-        self, server: ServerProcess, method: str, prepare: Prepare, concurrency: int, *, with_ids: bool = False
+        self,
+        server: ServerProcess,
+        method: str,
+        prepare: Prepare,
+        concurrency: int,
+        *,
+        with_ids: bool = False,
+        service: str = SERVICE,
     ) -> Callable[[], Round]:
-        """Return what makes one turn of calls of a method of `MemoryService`, with other requests at each turn.
+        """Return what makes one turn of calls of a method, with other requests at each turn.
 
         Args:
             server: whom to call.
@@ -68,6 +76,7 @@ class Rig:
             prepare: makes a turn's requests from the turn's number.
             concurrency: calls in flight.
             with_ids: whether each call carries a request id of its own.
+            service: the method's service, with a slash before it.
         """
         turns = itertools.count()
 
@@ -75,7 +84,7 @@ class Rig:
             number = next(turns)
             ids = f"{concurrency}-{number}" if with_ids else ""
             job = CallJob(
-                server.address, f"{SERVICE}/{method}", prepare(number), concurrency, self.plan.seconds, request_ids=ids
+                server.address, f"{service}/{method}", prepare(number), concurrency, self.plan.seconds, request_ids=ids
             )
             return self.call(server, job)
 

@@ -65,6 +65,16 @@ def ratio_by_concurrency(subject: str, floor: str) -> Callable[[Results], Iterat
     return measure
 
 
+def delay_by_concurrency(subject: str, other: str) -> Callable[[Results], Iterator[tuple[str, float]]]:
+    """Return what compares the median latencies of two subjects at each concurrency."""
+
+    def measure(results: Results) -> Iterator[tuple[str, float]]:
+        for concurrency, samples in results.calls.items():
+            yield f"{concurrency} in flight", samples[subject].slower_than(samples[other])
+
+    return measure
+
+
 def growth_of(operation: str, smallest: int) -> Callable[[Results], Iterator[tuple[str, float]]]:
     """Return what compares the median latency in the largest scope with that in the scope of `smallest` documents."""
 
@@ -97,6 +107,7 @@ TARGETS: Final = (
     Target(
         "Write, of the bare file protocol", 0.5, True, ratio_by_concurrency(throughput.WRITE, throughput.BARE_WRITE)
     ),
+    Target("RetrieveContext, of a Search", 1.5, False, delay_by_concurrency(throughput.CONTEXT, throughput.SEARCH)),
     Target("Read's growth", 1.3, False, growth_of("Read", 10)),
     Target("Write's growth", 1.3, False, growth_of("Write", 10)),
     Target("Search's growth", 3.0, False, growth_of("Search", 100)),

@@ -8,10 +8,11 @@ from functools import partial
 from bench import corpus
 from bench.bare_write import DOCUMENTS, WriteJob, write_repeatedly
 from bench.processes import ServerProcess, Worker, product, worker
-from bench.rig import Rig
+from bench.rig import LIFECYCLE, Rig
 from bench.sample import Round, Sample, take_turns
 
 EMPTY, SURROUNDED, READ, SEARCH, TREE = "empty handler", "empty, intercepted", "Read", "Search", "Tree"
+CONTEXT, RECORD = "RetrieveContext", "RecordInteraction"
 WRITE, WRITE_ONCE, BARE_WRITE = "Write", "Write, request id", "bare file protocol"
 SCOPE_DOCUMENTS = 100
 
@@ -55,8 +56,10 @@ def _subjects(
         SURROUNDED: rig.calls(surrounded, "Read", reads, concurrency),
         READ: rig.calls(service, "Read", reads, concurrency),
         SEARCH: rig.calls(service, "Search", partial(corpus.searches, scope), concurrency),
+        CONTEXT: rig.calls(service, CONTEXT, partial(corpus.contexts, scope), concurrency, service=LIFECYCLE),
         TREE: rig.calls(service, "Tree", partial(corpus.trees, scope), concurrency),
         BARE_WRITE: lambda: writer.do(WriteJob(bare_folder, concurrency, rig.plan.seconds)),
         WRITE: rig.calls(service, "Write", writes, concurrency),
         WRITE_ONCE: rig.calls(service, "Write", writes, concurrency, with_ids=True),
+        RECORD: rig.calls(service, RECORD, partial(corpus.records, scope), concurrency, service=LIFECYCLE),
     }

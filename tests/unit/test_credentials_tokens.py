@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import time
+from dataclasses import dataclass
 
 import jwt
 import pytest
@@ -56,7 +57,21 @@ def test_the_other_two_algorithms(issuer, key, alg):
     assert TokenVerifier(issuer.jwks, RULES).prove(token)
 
 
-NOW = int(time.time())
+@dataclass(frozen=True)
+class Now:
+    """A time so many seconds from when the test runs, which may be long after it was collected."""
+
+    offset: float
+    as_text: bool = False
+
+    def __str__(self) -> str:
+        return f"now {self.offset:+}"
+
+    __repr__ = __str__
+
+    def value(self) -> int | float | str:
+        moment = int(time.time()) + self.offset
+        return str(moment) if self.as_text else moment
 
 
 @pytest.mark.parametrize(
@@ -67,12 +82,12 @@ NOW = int(time.time())
         {"iss": [ISSUER]},
         {"aud": "another-service"},
         {"aud": []},
-        {"exp": NOW - 60, "iat": NOW - 120},
-        {"iat": NOW + 120, "exp": NOW + 240},
-        {"nbf": NOW + 120},
-        {"exp": NOW + 3601, "iat": NOW - 1},
-        {"exp": NOW - 10, "iat": NOW - 5},
-        {"exp": str(NOW + 60)},
+        {"exp": Now(-60), "iat": Now(-120)},
+        {"iat": Now(120), "exp": Now(240)},
+        {"nbf": Now(120)},
+        {"exp": Now(3601), "iat": Now(-1)},
+        {"exp": Now(-10), "iat": Now(-5)},
+        {"exp": Now(60, as_text=True)},
         {"exp": True},
         {"exp": 1e300},
         {"iat": -1},
@@ -88,6 +103,7 @@ NOW = int(time.time())
 )
 def test_claims_that_aren_t_right_are_refused(change, issuer, verifier):
     """A token by the right key still has to say the right things, each of them."""
+    change = {name: value.value() if isinstance(value, Now) else value for name, value in change.items()}
     refused(
         verifier,
         issuer.sign(
@@ -98,17 +114,19 @@ def test_claims_that_aren_t_right_are_refused(change, issuer, verifier):
 
 def test_clocks_may_differ_by_half_a_minute(issuer, verifier):
     """A token just expired or just about to begin is accepted within the leeway and not beyond it."""
-    verifier.prove(issuer.sign(issuer.claims(GRANT, iat=NOW - 600, exp=int(time.time()) - 10)))
-    verifier.prove(issuer.sign(issuer.claims(GRANT, iat=int(time.time()) + 10)))
+    now = int(time.time())
+    verifier.prove(issuer.sign(issuer.claims(GRANT, iat=now - 600, exp=now - 10)))
+    verifier.prove(issuer.sign(issuer.claims(GRANT, iat=now + 10)))
 
 
 def test_a_token_that_was_accepted_expires_all_the_same(issuer):
     """The memory of a proof doesn't outlive the token."""
-    now = [float(NOW)]
+    start = int(time.time())
+    now = [float(start)]
     verifier = TokenVerifier(issuer.jwks, RULES, lambda: now[0])
-    token = issuer.sign(issuer.claims(GRANT, iat=NOW, exp=NOW + 100))
+    token = issuer.sign(issuer.claims(GRANT, iat=start, exp=start + 100))
     assert verifier.prove(token)
-    now[0] = NOW + 131
+    now[0] = start + 131
     assert refused(verifier, token) == "expired token"
 
 
