@@ -18,7 +18,7 @@ SIDECAR_SUFFIXES: Final = (".meta", ".chunks", ".versions")
 TEMPORARY_NAME: Final = re.compile(r"\.ironclaw-[0-9a-f]{32}\.tmp\Z")
 """Names of the store's own half-written files; no document may be called so, and no walk shows one."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """What Unicode calls control characters (Cc)."""
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -76,7 +76,7 @@ def parse_document_path(text: str, field: str = "path") -> DocumentPath:
     _check_relative(text, field)
     if "\\" in text:
         raise InvalidPath("The path must not hold a backslash.", field=field)
-    if _CONTROL.search(text):
+    if CONTROL.search(text):
         raise InvalidPath("The path must not hold a control character.", field=field)
     if ".." in text:
         raise InvalidPath("The path must not hold '..'.", field=field)

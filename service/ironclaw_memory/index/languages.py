@@ -14,8 +14,6 @@ import snowballstemmer
 
 from .word_forms import FORMS
 
-DEFAULT_LANGUAGE: Final = "english"
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import secrets
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache, partial
@@ -29,6 +28,7 @@ from ironclaw_memory.contract.faults import (
     ScopeMissing,
 )
 from ironclaw_memory.contract.grant import Principal
+from ironclaw_memory.contract.path import CONTROL
 from ironclaw_memory.contract.scope import Scope, check_segment
 from ironclaw_memory.credentials.authenticator import Authenticator, Missing, Presented
 from ironclaw_memory.credentials.problem import Refused
@@ -211,6 +211,6 @@ def _check_id(values: Mapping[str, str], name: str) -> str | None:
         raise ScopeInvalid(
             f"{PREFIX}{name} must have 1 to {MAX_ID_BYTES} bytes and not be blank.", field=f"{PREFIX}{name}"
         )
-    if any(unicodedata.category(c) == "Cc" for c in value):
+    if CONTROL.search(value):
         raise ScopeInvalid(f"{PREFIX}{name} must not hold a control character.", field=f"{PREFIX}{name}")
     return value
