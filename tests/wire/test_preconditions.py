@@ -55,11 +55,26 @@ def test_hash_of_a_missing_document(caller):
     assert caller.tree() == []
 
 
-@pytest.mark.parametrize("value", ["abc", "g" * 64, "0" * 63, "0" * 65, " " + "0" * 63])
+NO_HASHES = ["", "abc", "g" * 64, "0" * 63, "0" * 65, " " + "0" * 63]
+
+
+@pytest.mark.parametrize("value", NO_HASHES)
 def test_hash_that_is_none(value, caller):
     """What isn't 64 hex digits is an error of the arguments, not a precondition that fails."""
     with refused("INVALID_ARGUMENTS", "expected_sha256"):
         caller.write("n.md", MARKER, expected_sha256=value)
+
+
+@pytest.mark.parametrize("value", NO_HASHES)
+@pytest.mark.parametrize("method", ["DeleteDocument", "RestoreVersion"])
+def test_hash_that_is_none_in_admin_changes(method, value, caller):
+    """Deleting and restoring are as particular as writing, and change nothing."""
+    caller.write("n.md", f"{MARKER} one")
+    caller.write("n.md", f"{MARKER} two")
+    request = {"path": "n.md", **({"version": 1} if method == "RestoreVersion" else {})}
+    with refused("INVALID_ARGUMENTS", "expected_sha256"):
+        caller.call(f"{ADMIN}/{method}", {**request, "expected_sha256": value})
+    assert caller.read("n.md") == f"{MARKER} two"
 
 
 def test_must_not_exist(caller):

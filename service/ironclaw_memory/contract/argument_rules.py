@@ -74,7 +74,16 @@ def _check_precondition(arguments: WriteArguments) -> None:
         return
     if arguments.must_not_exist:
         raise InvalidArguments("expected_sha256 and must_not_exist exclude each other.", field="must_not_exist")
-    if not _SHA256.fullmatch(arguments.expected_sha256):
+    check_expected_sha256(arguments.expected_sha256)
+
+
+def check_expected_sha256(text: str | None) -> None:
+    """Return when `text` is absent, or can be the hash of a document at all, in hex.
+
+    Raises:
+        InvalidArguments: it never holds, so "the content changed" would send the caller looking in the wrong place.
+    """
+    if text is not None and not _SHA256.fullmatch(text.lower()):
         raise InvalidArguments("expected_sha256 must have 64 hex digits.", field="expected_sha256")
 
 

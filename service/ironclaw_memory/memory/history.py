@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ironclaw_memory.contract.argument_rules import check_expected_sha256
 from ironclaw_memory.contract.call import Call
 from ironclaw_memory.contract.document import Committed, VersionInfo
 from ironclaw_memory.contract.faults import InvalidArguments
@@ -87,10 +88,12 @@ class Historian:
         """Make a version current again, through every check that a write passes.
 
         Raises:
+            InvalidArguments: the version is 0, or the expected hash can't be one.
             DocumentMissing: there is no such version.
             Fault: as a write.
         """
         checked = _check_version(path, version)
+        check_expected_sha256(expected_sha256)
         text = decode_document(self._store.read_version(call.scope, checked, version))
 
         def restore(_old: str | None) -> tuple[str, Mapping[str, Any]]:
@@ -110,10 +113,12 @@ class Historian:
         """Delete a document; return the number its content was kept under, 0 for none, and whether this was a replay.
 
         Raises:
+            InvalidArguments: the expected hash can't be one.
             DocumentMissing: there is none.
             DocumentReadOnly, ContentChanged: it may not go.
         """
         checked = parse_document_path(path)
+        check_expected_sha256(expected_sha256)
         arguments = {"path": checked.text, "expected_sha256": expected_sha256, "purge_versions": purge_versions}
         committed = self._changes.delete(call, checked, Precondition(expected_sha256), arguments, purge=purge_versions)
         return int(committed.result["kept_version"]), committed.replayed

@@ -9,13 +9,14 @@ from typing import Any, Final
 
 from ironclaw_memory.contract.advisories import Advisory
 from ironclaw_memory.contract.arguments import (
+    PARSERS,
+    ProfileSetArguments,
+    ReadArguments,
+    SearchArguments,
     ToolId,
-    parse_profile_set,
-    parse_read,
-    parse_search,
+    TreeArguments,
+    WriteArguments,
     parse_tool_id,
-    parse_tree,
-    parse_write,
 )
 from ironclaw_memory.contract.call import Call
 from ironclaw_memory.contract.faults import CallCancelled, DeadlineExceeded, Fault, Kind, PermissionForbidden
@@ -67,7 +68,7 @@ class Toolbox:
         self._searcher = searcher
         self._lister = lister
         self._profiles = profiles
-        self._tools: Final[Mapping[ToolId, Callable[[Call, dict[str, Any]], Answer]]] = {
+        self._tools: Final[Mapping[ToolId, Callable[[Call, Any], Answer]]] = {
             ToolId.WRITE: self._write,
             ToolId.READ: self._read,
             ToolId.SEARCH: self._search,
@@ -86,7 +87,7 @@ class Toolbox:
             known = parse_tool_id(tool_id)
             tool = self._tools[known]
             call.require(NEEDS[known])
-            output, advisories = tool(call, parse_tool_json(arguments_json))
+            output, advisories = tool(call, PARSERS[known](parse_tool_json(arguments_json)))
         except (DeadlineExceeded, CallCancelled, PermissionForbidden):
             raise
         except Fault as fault:
@@ -95,21 +96,20 @@ class Toolbox:
             return ToolOutcome(error=fault)
         return ToolOutcome(json.dumps(output, ensure_ascii=False), advisories)
 
-    def _write(self, call: Call, given: dict[str, Any]) -> Answer:
-        result = self._writer.write(call, parse_write(given))
+    def _write(self, call: Call, arguments: WriteArguments) -> Answer:
+        result = self._writer.write(call, arguments)
         return result.to_tool_json(), result.advisories
 
-    def _read(self, call: Call, given: dict[str, Any]) -> Answer:
-        return self._reader.read(call, parse_read(given).path).to_tool_json(), ()
+    def _read(self, call: Call, arguments: ReadArguments) -> Answer:
+        return self._reader.read(call, arguments.path).to_tool_json(), ()
 
-    def _search(self, call: Call, given: dict[str, Any]) -> Answer:
-        return self._searcher.search(call, parse_search(given)).to_tool_json(), ()
+    def _search(self, call: Call, arguments: SearchArguments) -> Answer:
+        return self._searcher.search(call, arguments).to_tool_json(), ()
 
-    def _tree(self, call: Call, given: dict[str, Any]) -> Answer:
-        arguments = parse_tree(given)
+    def _tree(self, call: Call, arguments: TreeArguments) -> Answer:
         entries, _truncated = self._lister.tree(call, arguments.path, arguments.depth)
         return tree_to_json(entries), ()
 
-    def _profile_set(self, call: Call, given: dict[str, Any]) -> Answer:
-        replayed = self._profiles.set(call, parse_profile_set(given))
+    def _profile_set(self, call: Call, arguments: ProfileSetArguments) -> Answer:
+        replayed = self._profiles.set(call, arguments)
         return ProfileSetResult(replayed).to_tool_json(), ()
