@@ -181,7 +181,7 @@ class Server:
                 Errors(SCOPED | REFLECTION),
                 Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds, SCOPED, WATCHING),
                 Scoping(SCOPED, HEALTH | REFLECTION, authenticator, RefusalLog(trail.note_refusal)),
-                _rates(settings),
+                *_rates(settings),
                 parts.admission,
                 Admission(settings.max_watches, WATCHING),
                 Admission(MAX_REFLECTIONS, REFLECTION),
@@ -296,10 +296,12 @@ class Server:
         log.info("stopped")
 
 
-def _rates(settings: Settings) -> Rates:
+def _rates(settings: Settings) -> list[Rates]:
+    if not settings.tenant_calls_per_second and not settings.tenant_write_bytes_per_second:
+        return []
     share = 1 / settings.workers
     calls = Buckets(CALLS, settings.tenant_calls_per_second, share)
-    return Rates(SCOPED, WRITING, calls, Buckets(WRITE_BYTES, settings.tenant_write_bytes_per_second, share))
+    return [Rates(SCOPED, WRITING, calls, Buckets(WRITE_BYTES, settings.tenant_write_bytes_per_second, share))]
 
 
 def _open_index(settings: Settings, store: DocumentStore, trail: Trail) -> SearchIndex:

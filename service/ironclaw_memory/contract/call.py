@@ -1,11 +1,13 @@
-"""One call's trusted side, made by the interceptors and handed down explicitly: scope, ids, time left, event sink."""
+"""One call's trusted side, made by the interceptors and handed down explicitly: scope, ids, time left, event sink.
+
+Named tuples, not frozen dataclasses: one of each is made for every call, and they are made in a quarter of the time.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from .events import NOTHING_NOTED, ChangeRecorder
 from .faults import CallCancelled, DeadlineExceeded
@@ -25,8 +27,15 @@ class SafetyRecorder(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class Deadline:
+def _never() -> bool:
+    return False
+
+
+def _always_good() -> None:
+    pass
+
+
+class Deadline(NamedTuple):
     """How long a call may still take.
 
     Attributes:
@@ -35,10 +44,10 @@ class Deadline:
     """
 
     expires_at: float
-    cancelled: Callable[[], bool] = field(default=lambda: False)
+    cancelled: Callable[[], bool] = _never
 
     @classmethod
-    def after(cls, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> Deadline:
+    def after(cls, seconds: float, cancelled: Callable[[], bool] = _never) -> Deadline:
         """Return the deadline `seconds` from now."""
         return cls(time.monotonic() + seconds, cancelled)
 
@@ -59,8 +68,7 @@ class Deadline:
             raise CallCancelled
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """What the host says about a call, apart from the request message.
 
     Attributes:
@@ -82,7 +90,7 @@ class Call:
     deadline: Deadline
     safety: SafetyRecorder
     principal: Principal | None = None
-    recheck: Callable[[], object] = field(default=lambda: None)
+    recheck: Callable[[], object] = _always_good
     changes: ChangeRecorder = NOTHING_NOTED
 
     @property

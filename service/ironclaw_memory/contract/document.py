@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from .path import DocumentPath
 
@@ -16,8 +16,7 @@ Metadata = Mapping[str, Any]
 NOTHING: Metadata = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
+class StoredDocument(NamedTuple):
     """A document as one read saw it.
 
     Attributes:

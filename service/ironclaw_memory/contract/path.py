@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from .faults import InvalidPath, ReservedNamespace
@@ -56,8 +57,9 @@ class FolderPath:
         return tuple(self.text.split("/")) if self.text else ()
 
 
+@lru_cache(maxsize=4096)
 def parse_document_path(text: str, field: str = "path") -> DocumentPath:
-    """Check `text` and return it in NFC.
+    """Check `text` and return it in NFC. Remembered, since paths come back: it costs as much as opening the file.
 
     Args:
         text: what the model or the host sent.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +15,9 @@ from .problem import Refused
 from .tokens import TokenVerifier
 
 SCHEME: Final = "bearer "
+LOOKING_SECONDS: Final = 0.02
+"""How long the first API key may be overlooked. Looking at each call would be a system call more for each read, on
+servers that ask for no credentials; once they do, a key counts, or is revoked, from the next call on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +60,13 @@ class Authenticator:
         self._tokens = tokens
         self._certificates = certificates
         self._needed = keys_needed or tokens is not None or certificates is not None
+        self._looks_again = 0.0
 
     def is_needed(self) -> bool:
         """Tell whether calls need a credential."""
-        if not self._needed and self._keys is not None and self._keys.holds_any():
-            self._needed = True
+        if not self._needed and self._keys is not None and time.monotonic() >= self._looks_again:
+            self._needed = self._keys.holds_any()
+            self._looks_again = time.monotonic() + LOOKING_SECONDS
         return self._needed
 
     def ways(self) -> tuple[str, ...]:

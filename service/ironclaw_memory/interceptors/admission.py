@@ -7,7 +7,6 @@ leaves them alone.
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
 
 import grpc
 
@@ -21,8 +20,6 @@ RETRY_AFTER_SECONDS = 0.2
 class Admission(Around):
     """Counts calls in flight and refuses those beyond the limit, or all once `close` was called.
 
-    It is itself the place that each call holds, for a place is nothing but one more in the count.
-
     Args:
         limit: the most calls that may be in flight.
         methods: full names of the methods that are counted; health is not among them.
@@ -31,18 +28,16 @@ class Admission(Around):
     def __init__(self, limit: int, methods: frozenset[str]) -> None:
         super().__init__(methods)
         self._limit = limit
-        self._idle = threading.Condition()
-        # Both guarded by _idle.
+        self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
+        # Both guarded by _lock.
         self._in_flight = 0
         self._closed = False
 
-    def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
-        """Hold a place while the call is served."""
+    def enter(self, method: str, context: grpc.ServicerContext) -> None:
+        """Take a place for as long as the call is served."""
         del method, context
-        return self
-
-    def __enter__(self) -> None:
-        with self._idle:
+        with self._lock:
             if self._closed:
                 raise ShuttingDown
             if self._in_flight >= self._limit:
@@ -53,18 +48,20 @@ class Admission(Around):
                 )
             self._in_flight += 1
 
-    def __exit__(self, *_: object) -> None:
-        with self._idle:
+    def leave(self, entered: None) -> None:
+        """Give the place back."""
+        del entered
+        with self._lock:
             self._in_flight -= 1
-            if self._in_flight == 0:
+            if self._closed and self._in_flight == 0:
                 self._idle.notify_all()
 
     def close(self) -> None:
         """Let no further call in."""
-        with self._idle:
+        with self._lock:
             self._closed = True
 
     def wait_until_idle(self, seconds: float) -> bool:
-        """Wait for the calls in flight to end, commits included; return False when some are left after `seconds`."""
+        """Wait, after `close`, for the calls in flight to end; return False when some are left after `seconds`."""
         with self._idle:
             return self._idle.wait_for(lambda: self._in_flight == 0, seconds)

@@ -1,14 +1,14 @@
-"""Turns a context manager into a server interceptor that covers calls and streams, of requests and of responses.
+"""Turns what is done before and after a call into a server interceptor that covers calls and streams alike.
 
 A wrapper for unary calls alone would silently let a streaming method through unscoped; here all four kinds share one
-path, and a kind that gRPC may add is refused loudly.
+path, and a kind that gRPC may add is refused loudly. There are seven of these around each call, so `enter` and `leave`
+are plain methods: as context managers they took longer than a read.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
 import grpc
@@ -18,7 +18,7 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"  # quoted: generic for th
 
 
 class Around(grpc.ServerInterceptor, ABC):
-    """Runs the methods it is given inside `around(...)` and passes any other on untouched.
+    """Runs the methods it is given between `enter` and `leave`, and passes any other on untouched.
 
     `intercept_service` is called by gRPC for each call, on its one serving thread, so what it makes is kept by method;
     unknown methods, of which a client can invent any number, are not kept.
@@ -32,8 +32,14 @@ class Around(grpc.ServerInterceptor, ABC):
         self._handlers: dict[str, Handler] = {}
 
     @abstractmethod
-    def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
-        """Return what the handler of `method`, a full name with slashes, runs in; entered on the call's thread."""
+    def enter(self, method: str, context: grpc.ServicerContext) -> Any:
+        """Do what comes before the handler of `method`, a full name with slashes; on the call's thread.
+
+        Returns what `leave` needs. What is raised refuses the call, and `leave` isn't run then.
+        """
+
+    def leave(self, entered: Any) -> None:
+        """Undo it, however the handler ended. `entered` is what `enter` returned."""
 
     def intercept_service(
         self,
@@ -52,22 +58,32 @@ class Around(grpc.ServerInterceptor, ABC):
         return wrapped
 
     def wrap(self, method: str, handler: Handler) -> Handler:
-        """Return a handler of the same kind that runs inside `around`."""
-        if handler.response_streaming:
-            return with_behaviour(handler, self._streaming(method, behaviour_of(handler)))
-        return with_behaviour(handler, self._answering(method, behaviour_of(handler)))
+        """Return a handler of the same kind that runs between `enter` and `leave`."""
+        inner = behaviour_of(handler)
+        surround = self.streaming if handler.response_streaming else self.answering
+        return with_behaviour(handler, surround(method, inner))
 
-    def _answering(self, method: str, inner: Behaviour) -> Behaviour:
+    def answering(self, method: str, inner: Behaviour) -> Behaviour:
+        """Surround a method with one answer."""
+
         def answer(request: Any, context: grpc.ServicerContext) -> Any:
-            with self.around(method, context):
+            entered = self.enter(method, context)
+            try:
                 return inner(request, context)
+            finally:
+                self.leave(entered)
 
         return answer
 
-    def _streaming(self, method: str, inner: Behaviour) -> Behaviour:
+    def streaming(self, method: str, inner: Behaviour) -> Behaviour:
+        """Surround a method that answers with a stream."""
+
         def stream(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
-            with self.around(method, context):
+            entered = self.enter(method, context)
+            try:
                 yield from inner(request, context)
+            finally:
+                self.leave(entered)
 
         return stream
 

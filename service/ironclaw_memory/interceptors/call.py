@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar, Token
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from contextvars import ContextVar
+from typing import NamedTuple
 
 from ironclaw_memory.contract.call import Call, Deadline
 from ironclaw_memory.contract.grant import Principal
 from ironclaw_memory.contract.scope import Scope
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """What the metadata of a call say, checked.
 
     Attributes:
@@ -36,24 +34,6 @@ class Caller:
 DEADLINE: ContextVar[Deadline] = ContextVar("deadline")
 CALLER: ContextVar[Caller] = ContextVar("caller")
 CALL: ContextVar[Call] = ContextVar("call")
-
-Value = TypeVar("Value")
-
-
-class Holding(Generic[Value]):
-    """Gives a context variable a value for a block. A class: a generator would cost every call a microsecond more."""
-
-    __slots__ = ("_token", "_value", "_variable")
-
-    def __init__(self, variable: ContextVar[Value], value: Value) -> None:
-        self._variable = variable
-        self._value = value
-
-    def __enter__(self) -> None:
-        self._token: Token[Value] = self._variable.set(self._value)
-
-    def __exit__(self, *_: object) -> None:
-        self._variable.reset(self._token)
 
 
 def current_call() -> Call:

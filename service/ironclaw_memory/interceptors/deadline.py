@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
+import time
+from contextvars import Token
 
 import grpc
 
 from ironclaw_memory.contract.call import Deadline
+from ironclaw_memory.contract.faults import CallCancelled, DeadlineExceeded
 from ironclaw_memory.interceptors.around import Around
-from ironclaw_memory.interceptors.call import DEADLINE, Holding
+from ironclaw_memory.interceptors.call import DEADLINE
 
 
 class Deadlines(Around):
@@ -34,13 +36,19 @@ class Deadlines(Around):
         self._default_seconds = default_seconds
         self._cap_seconds = cap_seconds
 
-    def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
+    def enter(self, method: str, context: grpc.ServicerContext) -> Token[Deadline]:
         """Set the deadline, and refuse a call that waited for a thread until it was over."""
         remaining = context.time_remaining()
         if method in self._unbounded:
             seconds = math.inf if remaining is None else remaining
         else:
             seconds = self._default_seconds if remaining is None else min(remaining, self._cap_seconds)
-        deadline = Deadline.after(seconds, lambda: not context.is_active())
-        deadline.check()
-        return Holding(DEADLINE, deadline)
+        if seconds <= 0:
+            raise DeadlineExceeded
+        if not context.is_active():
+            raise CallCancelled
+        return DEADLINE.set(Deadline(time.monotonic() + seconds, lambda: not context.is_active()))
+
+    def leave(self, entered: Token[Deadline]) -> None:
+        """Forget it: the thread serves other calls."""
+        DEADLINE.reset(entered)

@@ -10,8 +10,7 @@ from __future__ import annotations
 import traceback
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Final
+from typing import Any, Final, NoReturn
 
 import grpc
 import structlog
@@ -21,7 +20,7 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from ironclaw_memory.contract.faults import Fault, Kind, Reason
-from ironclaw_memory.interceptors.around import Around
+from ironclaw_memory.interceptors.around import Around, Behaviour
 
 DOMAIN: Final = "memory.ironclaw"
 MAX_MESSAGE_BYTES: Final = 512
@@ -75,22 +74,40 @@ log = structlog.get_logger("ironclaw_memory.calls")
 class Errors(Around):
     """Answers for everything that is raised below it."""
 
-    def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
-        """Map what the call raises to its status."""
-        return self._map(method, context)
+    def enter(self, method: str, context: grpc.ServicerContext) -> None:
+        """Nothing comes before: all is done when something was raised."""
 
-    @contextmanager
-    def _map(self, method: str, context: grpc.ServicerContext) -> Iterator[None]:
-        try:
-            yield
-        except Fault as fault:
-            _note_fault(method, fault)
-            status = status_of(fault)
-        except Exception as error:  # the purpose of this class: nothing unexpected reaches the wire
-            status = _mask(method, error)
-        else:
-            return
-        context.abort_with_status(rpc_status.to_status(status))
+    def answering(self, method: str, inner: Behaviour) -> Behaviour:
+        """Map what the call raises to its status."""
+
+        def answer(request: Any, context: grpc.ServicerContext) -> Any:
+            try:
+                return inner(request, context)
+            except Exception as error:  # the purpose of this class: nothing unexpected reaches the wire
+                _abort(method, context, error)
+
+        return answer
+
+    def streaming(self, method: str, inner: Behaviour) -> Behaviour:
+        """Map what the stream raises, whenever it does."""
+
+        def stream(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
+            try:
+                yield from inner(request, context)
+            except Exception as error:  # as above
+                _abort(method, context, error)
+
+        return stream
+
+
+def _abort(method: str, context: grpc.ServicerContext, error: Exception) -> NoReturn:
+    if isinstance(error, Fault):
+        _note_fault(method, error)
+        status = status_of(error)
+    else:
+        status = _mask(method, error)
+    context.abort_with_status(rpc_status.to_status(status))
+    raise AssertionError("gRPC's abort returned")  # for the type checker: it raises
 
 
 def status_of(fault: Fault) -> status_pb2.Status:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextvars import Token
 from typing import Protocol
 
 import grpc
@@ -11,7 +11,7 @@ from ironclaw_memory.contract.call import Call, SafetyRecorder
 from ironclaw_memory.contract.events import ChangeRecorder
 from ironclaw_memory.contract.scope import Scope
 from ironclaw_memory.interceptors.around import Around
-from ironclaw_memory.interceptors.call import CALL, CALLER, DEADLINE, Holding
+from ironclaw_memory.interceptors.call import CALL, CALLER, DEADLINE
 
 
 class EventRecorder(SafetyRecorder, ChangeRecorder, Protocol):
@@ -39,7 +39,7 @@ class Events(Around):
         super().__init__(methods)
         self._sink = sink
 
-    def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
+    def enter(self, method: str, context: grpc.ServicerContext) -> Token[Call]:
         """Bind a recorder to the call."""
         del method, context
         caller = CALLER.get()
@@ -61,4 +61,8 @@ class Events(Around):
             recheck=caller.recheck,
             changes=recorder,
         )
-        return Holding(CALL, call)
+        return CALL.set(call)
+
+    def leave(self, entered: Token[Call]) -> None:
+        """Forget the call: the thread serves others."""
+        CALL.reset(entered)

@@ -12,7 +12,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import grpc
@@ -85,11 +84,10 @@ class Rates(Around):
         self._calls = calls
         self._write_bytes = write_bytes
 
-    def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
+    def enter(self, method: str, context: grpc.ServicerContext) -> None:
         """Count the call."""
         del method, context
         self._calls.take(CALLER.get().scope.tenant, 1)
-        return nullcontext()
 
     def wrap(self, method: str, handler: Handler) -> Handler:
         """Count the requests' bytes as well, which are not parsed yet here."""

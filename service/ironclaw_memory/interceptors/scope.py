@@ -12,9 +12,10 @@ from __future__ import annotations
 import itertools
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextvars import Token
 from functools import lru_cache, partial
-from typing import Final, cast
+from operator import itemgetter
+from typing import Final, NamedTuple, cast
 
 import grpc
 
@@ -33,7 +34,7 @@ from ironclaw_memory.contract.scope import Scope, check_segment
 from ironclaw_memory.credentials.authenticator import Authenticator, Missing, Presented
 from ironclaw_memory.credentials.problem import Refused
 from ironclaw_memory.interceptors.around import Around, Handler
-from ironclaw_memory.interceptors.call import CALLER, Caller, Holding
+from ironclaw_memory.interceptors.call import CALLER, Caller
 from ironclaw_memory.interceptors.permissions import check_permissions, check_table
 from ironclaw_memory.interceptors.refusals import RefusalLog
 
@@ -53,6 +54,29 @@ _CALLS: Final = itertools.count()
 """Together they make correlation ids that are unique without asking the kernel for randomness at each call."""
 
 Metadata = tuple[tuple[str, str | bytes], ...]
+
+VARYING: Final = frozenset(
+    {f"{PREFIX}{REQUEST}", f"{PREFIX}{REQUEST}-bin", f"{PREFIX}{CORRELATION}", f"{PREFIX}{CORRELATION}-bin"}
+)
+"""Keys whose values differ from call to call, so that nothing is gained by remembering metadata that have them."""
+
+_KEY: Final = itemgetter(0)
+
+
+class Named(NamedTuple):
+    """What metadata name, checked apart from the grammar of segments.
+
+    Attributes:
+        axes: tenant, user, agent and project.
+        thread: the conversation.
+        request_id: the idempotency key.
+        correlation_id: of the host's choice.
+    """
+
+    axes: tuple[str | None, str | None, str | None, str | None]
+    thread: str | None
+    request_id: str | None
+    correlation_id: str | None
 
 
 class Scoping(Around):
@@ -87,20 +111,24 @@ class Scoping(Around):
             return None
         return super().intercept_service(continuation, handler_call_details)
 
-    def around(self, method: str, context: grpc.ServicerContext) -> AbstractContextManager[None]:
+    def enter(self, method: str, context: grpc.ServicerContext) -> Token[Caller]:
         """Prove the credential, then read and check the metadata."""
         metadata = context.invocation_metadata()
         if not self._authenticator.is_needed():
-            return Holding(CALLER, read_caller(metadata))
+            return CALLER.set(read_caller(metadata))
         presented = Presented(_authorization(metadata), _certificate_names(context))
         principal = self._prove(method, presented)
         recheck = partial(self._prove_again, method, presented, principal)
         try:
             check_permissions(principal.grant, method)
-            return Holding(CALLER, read_caller(metadata, principal, recheck))
+            return CALLER.set(read_caller(metadata, principal, recheck))
         except (PermissionForbidden, ScopeForbidden) as fault:
             self._refusals.note(method, fault, fault.reason.value, principal.name)
             raise
+
+    def leave(self, entered: Token[Caller]) -> None:
+        """Forget the caller: the thread serves others."""
+        CALLER.reset(entered)
 
     def _prove(self, method: str, presented: Presented) -> Principal:
         try:
@@ -152,21 +180,19 @@ def read_caller(
         ScopeMissing: no tenant or no user, and no grant that says which.
         ScopeInvalid: a value breaks its rule, isn't UTF-8, or its key was sent more than once, in whichever form.
     """
-    values = _read_values(metadata)
-    tenant, user, agent, project = (values.get(axis) for axis in (TENANT, USER, AGENT, PROJECT))
-    if principal is not None:
-        tenant, user, agent, project = principal.grant.confine((tenant, user, agent, project))
+    named = _read_named(metadata) if VARYING.isdisjoint(map(_KEY, metadata)) else _read_anew(metadata)
+    tenant, user, agent, project = named.axes if principal is None else principal.grant.confine(named.axes)
     if tenant is None or user is None:
         key = f"{PREFIX}{TENANT if tenant is None else USER}"
         raise ScopeMissing(f"The call's metadata lack {key}.", field=key)
-    thread = values.get(THREAD)
+    scope = _scope(tenant, user, agent, project)
     return Caller(
-        scope=_scope(tenant, user, agent, project),
-        thread_id=None if thread is None else check_segment(thread, "thread"),
-        request_id=_check_id(values, REQUEST),
-        correlation_id=_check_id(values, CORRELATION) or _make_correlation_id(),
-        principal=principal,
-        recheck=recheck,
+        scope,
+        None if named.thread is None else check_segment(named.thread, "thread"),
+        named.request_id,
+        named.correlation_id or f"{_PROCESS}{next(_CALLS):016x}",
+        principal,
+        recheck,
     )
 
 
@@ -176,8 +202,18 @@ def _scope(tenant: str, user: str, agent: str | None, project: str | None) -> Sc
     return Scope(tenant, user, agent, project)
 
 
-def _make_correlation_id() -> str:
-    return f"{_PROCESS}{next(_CALLS):016x}"
+def _read_anew(metadata: Metadata) -> Named:
+    values = _read_values(metadata)
+    return Named(
+        axes=(values.get(TENANT), values.get(USER), values.get(AGENT), values.get(PROJECT)),
+        thread=values.get(THREAD),
+        request_id=_check_id(values, REQUEST),
+        correlation_id=_check_id(values, CORRELATION),
+    )
+
+
+_read_named = lru_cache(maxsize=1024)(_read_anew)
+"""For metadata that come back call after call: reading them costs as much as reading a small file."""
 
 
 def _read_values(metadata: Metadata) -> dict[str, str]:

@@ -15,7 +15,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from dataclasses import replace as dataclass_replace
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
@@ -296,7 +295,7 @@ def _digest(request_id: str | None) -> str:
 
 def _without_request_id(call: Call) -> Call:
     """A completion is known again by its lease; a request id of the host's would be remembered in vain."""
-    return call if call.request_id is None else dataclass_replace(call, request_id=None)
+    return call if call.request_id is None else call._replace(request_id=None)
 
 
 def _tell(call: Call, outcome: Outcome, report: Report, lines: _Lines) -> None:

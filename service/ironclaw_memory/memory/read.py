@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from ironclaw_memory.contract.call import Call
 from ironclaw_memory.contract.document import StoredDocument
@@ -10,6 +10,9 @@ from ironclaw_memory.contract.faults import DocumentMissing, DocumentNotText
 from ironclaw_memory.contract.path import DocumentPath, parse_document_path
 from ironclaw_memory.contract.results import ReadResult
 from ironclaw_memory.contract.scope import Scope
+
+MAX_COUNTS: Final = 4_096
+"""Documents whose words are counted once; as many as the store recognises without hashing them."""
 
 
 class ReadingStore(Protocol):
@@ -36,6 +39,15 @@ class Reader:
 
     def __init__(self, store: ReadingStore) -> None:
         self._store = store
+        self._words: dict[str, int] = {}  # by content hash: counting them takes longer than reading the file
+
+    def _count_words(self, document: StoredDocument, text: str) -> int:
+        count = self._words.get(document.sha256)
+        if count is None:
+            if len(self._words) >= MAX_COUNTS:
+                self._words = {}  # replaced whole, so that threads need no lock
+            count = self._words[document.sha256] = len(text.split())
+        return count
 
     def read(self, call: Call, path: str) -> ReadResult:
         """Return the document.
@@ -54,7 +66,7 @@ class Reader:
         return ReadResult(
             path=checked.text,
             content=text,
-            word_count=len(text.split()),
+            word_count=self._count_words(document, text),
             content_sha256=document.sha256,
             size_bytes=len(document.content),
             updated_at=document.updated_at,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf import json_format, struct_pb2, timestamp_pb2
@@ -191,7 +192,8 @@ def stats_response(stats: ScopeStats, document_limit: int, size_limit_bytes: int
     return response
 
 
+@lru_cache(maxsize=4096)
 def timestamp(moment: datetime) -> timestamp_pb2.Timestamp:
-    """Return a moment as the wire has it."""
+    """Return a moment as the wire has it; not to be changed, since the next caller gets the same."""
     since = moment - _EPOCH
     return timestamp_pb2.Timestamp(seconds=since.days * 86_400 + since.seconds, nanos=since.microseconds * 1_000)

@@ -102,7 +102,7 @@ class DocumentStore:
         self._version_age = age
         self._health = StorageHealth()
         self._scopes = ScopeFolders(data_dir.path)
-        self._reader = DocumentReader()
+        self._reader = DocumentReader(data_dir.path)
         self._journal = RequestJournal(limits.request_hours, now)
         write_limits = WriteLimits(
             limits.document_bytes,
@@ -125,6 +125,8 @@ class DocumentStore:
             DocumentTooLarge: someone put a file of more than 16 MiB there.
         """
         try:
+            if not self._data_dir.ignores_case and (known := self._reader.read_known(scope, path)) is not None:
+                return known
             folder = self._scopes.find(scope)
             if folder is not None and self._data_dir.ignores_case:
                 _check_exact_name(folder, path)

@@ -134,6 +134,25 @@ def open_file(root: int, names: Sequence[bytes]) -> int | None:
         raise
 
 
+def open_path(root: int, path: bytes) -> int | None:
+    """Open what is at `path` below `root` for reading, as `open_file`, where one call of the kernel does that.
+
+    Returns:
+        A descriptor; None when nothing is there, or the kernel has no such call.
+
+    Raises:
+        OSError: it is there and can't be opened.
+    """
+    if not openat2.is_offered():
+        return None
+    try:
+        return openat2.open_plainly(root, path, _READ_FLAGS)
+    except OSError as error:
+        if error.errno in NOT_THERE:
+            return None
+        raise
+
+
 def make_folders(root: int, names: Iterable[bytes]) -> list[int]:
     """Open the folders at `names`, making those that are missing, mode 0700.
 

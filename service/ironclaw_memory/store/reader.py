@@ -1,10 +1,11 @@
 """Reading documents, and recognising those that nobody touched since they were last read.
 
-The bytes are read from the disk at every call. What is spared is hashing them, and opening the history for its last
-number: both belong to the state of the file that its stat names. For a change of content always makes a new file (rule
-1 of `commit.py`), and its version is in the history before that file has the document's name (rule 7); trimming a
-history and changing metadata leave the number as it is; and an edit by hand, or another process's change, shows in the
-stat. Four things are not remembered, and looked up each time:
+The bytes are read from the disk at every call, by the whole path below the data folder, so that a scope's folder which
+was moved or replaced shows. What is spared is hashing them, and opening the history for its last number: both belong to
+the state of the file that its stat names. For a change of content always makes a new file (rule 1 of `commit.py`), and
+its version is in the history before that file has the document's name (rule 7); trimming a history and changing
+metadata leave the number as it is; and an edit by hand, or another process's change, shows in the stat. Four things are
+not remembered, and looked up each time:
 
 - a stat that is too young to prove anything (`stamps.py`);
 - a number that is being given: the last version is this very content, which is not replaced yet, and it may be taken
@@ -23,15 +24,16 @@ import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 from ironclaw_memory.contract.document import StoredDocument
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.contract.scope import Scope
 
-from .files import open_file, read_open_file
+from .files import open_file, open_path, read_open_file
 from .history import is_left_over
-from .layout import document_names, log_name
+from .layout import DOCUMENTS, document_names, log_name, scope_names
 from .scopes import ScopeFolder
 from .sight import MAX_READ_BYTES, check_size
 from .stamps import Stamp, is_settled, stamp_of
@@ -43,8 +45,9 @@ MAX_KNOWN: Final = 4_096
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a file in the state `stamp` holds, apart from its bytes."""
+    """What a file in the state `stamp` holds, apart from its bytes, and its path below the data folder."""
 
+    place: bytes
     stamp: Stamp
     sha256: str
     version: int
@@ -52,11 +55,33 @@ class _Known:
 
 
 class DocumentReader:
-    """Reads the documents of one data directory. Takes no lock on them; safe for threads."""
+    """Reads the documents of one data directory. Takes no lock on them; safe for threads.
 
-    def __init__(self) -> None:
+    Args:
+        data_dir: its path.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        self._base = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # for as long as the process lives
         self._guard = threading.Lock()
         self._known: dict[tuple[Scope, DocumentPath], _Known] = {}  # read freely, changed under _guard
+
+    def read_known(self, scope: Scope, path: DocumentPath) -> StoredDocument | None:
+        """Return a document that is as it was when it was last read; None when only `read` can tell.
+
+        It asks nothing of the scope's folder. Where a path can't be opened at once, `read` is as quick.
+
+        Raises:
+            OSError: it is there and can't be read.
+        """
+        known = self._known.get((scope, path))
+        fd = None if known is None else open_path(self._base, known.place)
+        if fd is None or known is None:
+            return None
+        try:
+            return _read_unchanged(fd, known)
+        finally:
+            os.close(fd)
 
     def read(self, scope: Scope, folder: ScopeFolder, path: DocumentPath) -> StoredDocument | None:
         """Return a document as it is on the disk now; None when there is none.
@@ -87,6 +112,7 @@ class DocumentReader:
         hashed = hashlib.sha256(content)
         last = last_frame(folder.history, log_name(path))
         known = _Known(
+            b"/".join((*scope_names(scope), DOCUMENTS, *document_names(path))),
             stamp_of(found),
             hashed.hexdigest(),
             last.version if last else 0,
