@@ -7,10 +7,10 @@ ARGS ?=
 SECONDS ?= 60
 TARGETS ?= scanner paths scopes tool_json audit
 
-.PHONY: help setup run test lint format protos baseline lock bench load eval eval-safety fuzz replay clean
+.PHONY: help setup run test test-python test-go test-typescript test-java test-rust lint format protos baseline lock bench load eval eval-safety fuzz replay clean
 
 help: ## Say what there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: .venv/ready ## Make .venv with the service, the client and the tools of development in it
 
@@ -24,9 +24,23 @@ setup: .venv/ready ## Make .venv with the service, the client and the tools of d
 run: setup ## Serve on 127.0.0.1:50051 with the folder ./data (DATA=, ARGS=)
 	$(BIN)/ironclaw-memory serve --data-dir $(DATA) $(ARGS)
 
-test: setup build/semantic/ready ## Run every test
+test: test-python test-go test-typescript test-java test-rust ## Run every test: test-python, test-go, test-typescript, test-java, test-rust
+
+test-python: setup build/semantic/ready ## Run the tests of the service and the Python client
 	$(BIN)/python -m pytest $(ARGS)
 	PYTHONPATH=build/semantic $(BIN)/python -m pytest tests/unit/test_index_meaning.py
+
+# Each client's tests need its language's tools. A machine without them skips that client and says so; CI never does.
+test-go: TOOLS = go
+test-typescript: TOOLS = node npm
+test-java: TOOLS = javac mvn
+test-rust: TOOLS = cargo
+
+test-go test-typescript test-java test-rust: setup
+	@missing=; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	if [ -z "$$missing" ]; then $(MAKE) --no-print-directory -C clients/$(@:test-%=%) test; \
+	elif [ -n "$$CI" ]; then echo "clients/$(@:test-%=%): not found:$$missing"; exit 1; \
+	else echo "clients/$(@:test-%=%): tests skipped, not found:$$missing"; fi
 
 # The optional model of meaning, beside .venv: with it in there, every other test and every benchmark would load it.
 build/semantic/ready: pyproject.toml
@@ -79,4 +93,5 @@ replay: setup ## Replay recorded tool calls: make replay TRACES=folder
 	$(BIN)/python -m bench.replay_traces $(TRACES)
 
 clean: ## Remove what make made; your data stay
+	for client in go typescript java rust; do test ! -f clients/$$client/Makefile || $(MAKE) -C clients/$$client clean; done
 	rm -rf .venv build dist clients/python/src/ironclaw .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
