@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 import grpc
 import structlog
@@ -29,6 +28,7 @@ from ironclaw.memory.v1 import (
 from ironclaw_memory import reflecting
 from ironclaw_memory.addresses import reserve_port
 from ironclaw_memory.admittance import describe_admittance, open_authenticator
+from ironclaw_memory.call_threads import CallThreads
 from ironclaw_memory.catalog import load_catalog, load_curation_guide
 from ironclaw_memory.credentials.authenticator import Authenticator
 from ironclaw_memory.events.watches import Watches
@@ -68,6 +68,9 @@ from ironclaw_memory.store.datadir import EVENTS_FOLDER, open_data_dir
 from ironclaw_memory.store.documents import DocumentStore, StoreLimits
 from ironclaw_memory.tls import CONNECTION_SECONDS, open_certificates
 from ironclaw_memory.trail import Trail, open_trail
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 SERVICES: Final = (
     memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"],
@@ -143,9 +146,7 @@ class Server:
         self._certificates = open_certificates(settings)
         self._stop_request = StopRequest()
         self._sweeper_stop = threading.Event()
-        self._pool = ThreadPoolExecutor(
-            settings.max_in_flight + settings.max_watches + MAX_REFLECTIONS + SPARE_THREADS, thread_name_prefix="call"
-        )
+        self._pool = CallThreads(settings.max_in_flight + settings.max_watches + MAX_REFLECTIONS + SPARE_THREADS)
         self._server, self._parts = self._assemble()
         self.address = ""
 
@@ -176,7 +177,7 @@ class Server:
             health=HealthState(SERVICE_NAMES, store.problem, store.probe),
         )
         server = grpc.server(
-            self._pool,
+            cast("ThreadPoolExecutor", self._pool),  # gRPC submits to it and asks for no more
             interceptors=[
                 Errors(SCOPED | REFLECTION),
                 Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds, SCOPED, WATCHING),
@@ -292,7 +293,7 @@ class Server:
         self._parts.index.close()
         self._parts.authenticator.close()
         self._parts.trail.close()
-        self._pool.shutdown(wait=False)
+        self._pool.shutdown()
         log.info("stopped")
 
 
