@@ -24,8 +24,8 @@ from pydantic_settings import (
 ENVIRONMENT_PREFIX: Final = "IRONCLAW_MEMORY_"
 
 CLIENT_VARIABLES: Final = frozenset(
-    {"SERVER", "TENANT", "USER", "AGENT", "PROJECT", "CURATOR_BASE_URL", "CURATOR_MODEL", "CURATOR_API_KEY"}
-) | frozenset({"TOKEN", "CA", "CERTIFICATE", "PRIVATE_KEY"})
+    {"SERVER", "TENANT", "USER", "AGENT", "PROJECT", "THREAD", "CURATOR_BASE_URL", "CURATOR_MODEL", "CURATOR_API_KEY"}
+) | frozenset({"TOKEN", "CA", "CERTIFICATE", "PRIVATE_KEY", "MCP_TOKEN"})
 """Read by the client commands, so no unknown settings of the server."""
 
 

@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "audit": "ironclaw_memory.cli.audit:audit",
     "scan": "ironclaw_memory.cli.scan:scan",
     "keys": "ironclaw_memory.cli.keys:keys",
+    "mcp": "ironclaw_memory.cli.mcp:mcp",
 }
 """Where each command is."""
 

@@ -8,12 +8,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import click
 
 from ironclaw_memory_client import (
     TLS,
+    AsyncMemoryClient,
     DeadlineExceededError,
     InvokeResult,
     MemoryClient,
@@ -22,12 +23,15 @@ from ironclaw_memory_client import (
     UnavailableError,
     UnreachableError,
 )
+from ironclaw_memory_client.credentials import credential_metadata
 
 from .terminal import json_line, say
 
 EXIT_CODES = "Exit codes: 0 done, 1 refused, 2 wrong usage, 3 the server can't be reached or can't do it now."
 
 TOKEN_VARIABLE = "IRONCLAW_MEMORY_TOKEN"  # noqa: S105  # where one is
+
+Client = TypeVar("Client", MemoryClient, AsyncMemoryClient)
 
 CONNECTION = (
     click.option(
@@ -99,9 +103,11 @@ CONNECTION = (
         metavar="SECONDS",
         help="Give up after this time.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print exactly the output, as JSON on one line."),
 )
 """The options that every command has, in the order of its help."""
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print exactly the output, as JSON on one line.")
+"""What a command has besides, when it prints an output."""
 
 
 class Refused(click.ClickException):
@@ -150,18 +156,30 @@ class Connection:
     server: str
     scope: Scope
     deadline: float
-    as_json: bool
+    as_json: bool = False
     tls: TLS | None = None
 
     def open(self) -> MemoryClient:
         """Return a client. Its token comes from the environment alone: a command line is for all to read.
 
         Raises:
-            click.UsageError: the token can't be sent there.
+            click.UsageError: the token is none, or can't be sent there.
         """
+        return self._open(MemoryClient)
+
+    def open_async(self) -> AsyncMemoryClient:
+        """Return the same for asyncio, to be used on the loop that runs now.
+
+        Raises:
+            click.UsageError: the token is none, or can't be sent there.
+        """
+        return self._open(AsyncMemoryClient)
+
+    def _open(self, client: type[Client]) -> Client:
         token = os.environ.get(TOKEN_VARIABLE) or None
         try:
-            return MemoryClient(self.server, self.scope, token=token, tls=self.tls, deadline=self.deadline)
+            credential_metadata(token)
+            return client(self.server, self.scope, token=token, tls=self.tls, deadline=self.deadline)
         except ValueError as error:
             raise click.UsageError(f"{TOKEN_VARIABLE}: {error}") from None
 
@@ -200,14 +218,19 @@ def _tls(ca: str | None, certificate: str | None, private_key: str | None) -> TL
 
 
 def connected(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of the table above, and hand it a `Connection` in their place."""
+    """Give a command the options of the table above and `--json`, and hand it a `Connection` in their place."""
+    return connected_silently(AS_JSON(function))
+
+
+def connected_silently(function: Callable[..., None]) -> Callable[..., None]:
+    """Do the same for a command that has no output to print as JSON."""
 
     @functools.wraps(function)
     def run(**given: Any) -> None:  # what click collected
         scope = Scope(given.pop("tenant"), given.pop("user"), given.pop("agent"), given.pop("project"))
         tls = _tls(given.pop("ca"), given.pop("certificate"), given.pop("private_key"))
-        connection = Connection(given.pop("server"), scope, given.pop("deadline"), given.pop("as_json"), tls)
-        function(connection, **given)
+        server, deadline, as_json = given.pop("server"), given.pop("deadline"), given.pop("as_json", False)
+        function(Connection(server, scope, deadline, as_json, tls), **given)
 
     for option in reversed(CONNECTION):
         run = option(run)
