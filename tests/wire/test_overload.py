@@ -26,11 +26,11 @@ def overloaded(caller):
     return None
 
 
-def insist(caller, text):
+def insist(caller, text, **options):
     """Append until there is a place for it: whoever asks whether the server is overloaded may hold the last one."""
     while True:
         try:
-            return caller.append("n.md", text)
+            return caller.append("n.md", text, **options)
         except Refusal as refusal:
             if refusal.reason != "OVERLOADED":
                 raise

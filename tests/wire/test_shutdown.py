@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -10,9 +11,9 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tests.caller import Caller, Refusal
-from tests.server_process import run_server, wait_until
+from tests.server_process import READY, environment, flags, run_server, serve_command, wait_until
 from tests.wire.folder import documents_folder, held_locks
-from tests.wire.test_overload import overloaded
+from tests.wire.test_overload import insist, overloaded
 
 SCOPE = {"tenant": "t", "user": "alice"}
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -27,7 +28,7 @@ def test_write_in_flight_finishes(tmp_path):
         next(watch)
         with ThreadPoolExecutor(1) as pool:
             with held_locks(server, caller):
-                waiting = pool.submit(caller.append, "n.md", "in flight")
+                waiting = pool.submit(insist, caller, "in flight")
                 wait_until(lambda: overloaded(caller), 10, "the write is in flight")
                 server.terminate()
                 assert next(watch).status == NOT_SERVING
@@ -99,6 +100,27 @@ def test_second_signal_does_no_harm(tmp_path):
         server.terminate()
         server.terminate()
         assert server.wait(10) == 0
+
+
+def test_nobody_reads_the_log_any_more(tmp_path):
+    """A reader of its output that goes away costs no call, and it still drains and ends with exit code 0."""
+    arguments = flags({"listen": "127.0.0.1:0", "data_dir": tmp_path / "data", "log_level": "debug"})
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "env": environment()}
+    with subprocess.Popen(serve_command(*arguments), **pipes) as process:
+        try:
+            address = READY.search(process.stdout.readline())["address"]
+            process.stdout.close()
+            process.stderr.close()
+            with grpc.insecure_channel(address) as channel:
+                caller = Caller(channel, SCOPE)
+                caller.append("n.md", "kept")
+                with pytest.raises(Refusal) as raised:
+                    caller.read("none.md")
+                assert raised.value.reason == "NOT_FOUND"
+            process.terminate()
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
 
 
 def test_log_is_json_and_discreet(tmp_path):
