@@ -75,7 +75,7 @@ lock: setup ## Resolve requirements-dev.lock anew
 bench: setup ## Measure reads, writes and searches against their floors, and how they grow
 	$(BIN)/python -m bench $(ARGS)
 
-load: setup ## Load a server of its own on loopback (ARGS="--seconds 20 --clients 16")
+load: setup ## Load servers of its own by ghz or a Python client; a table and build/load/report.html (ARGS="--seconds 20")
 	$(BIN)/python -m bench.load $(ARGS)
 
 eval: setup ## Measure recall through the service: make eval DATASET=path/to/locomo.json
