@@ -14,6 +14,11 @@ def test_only_what_is_given_travels():
     )
 
 
+def test_a_credential_may_name_the_scope():
+    """A scope without tenant and user sends neither, for a credential that is good for one of each."""
+    assert call_metadata(Scope(agent="coder")) == (("x-ironclaw-agent-id", "coder"),)
+
+
 def test_every_part_has_its_key():
     """Each part of the scope and each id of the call goes under the key that the service reads."""
     metadata = call_metadata(Scope("t", "u", "a", "p", "h"), request_id="r", correlation_id="c")

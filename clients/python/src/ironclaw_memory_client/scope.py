@@ -18,23 +18,24 @@ class Scope:
     r"""Whose memory: set by the host, never by a model.
 
     Documents of scopes that differ in tenant, user, agent or project never meet. An absent agent or project is a scope
-    of its own, not a wildcard. The thread is the active conversation and keeps nothing apart.
+    of its own, not a wildcard. The thread is the active conversation and keeps nothing apart. Tenant and user may be
+    left out where the credential names the one that it is good for.
 
     Each value is 1 to 256 bytes without `/`, `\`, `:` and control characters; others are refused as `ScopeError`.
     """
 
-    tenant: str
-    user: str
+    tenant: str | None = None
+    user: str | None = None
     agent: str | None = None
     project: str | None = None
     thread: str | None = None
 
 
 class ScopeChanges(TypedDict, total=False):
-    """The parts of a scope that `with_scope` sets; None takes an optional one away."""
+    """The parts of a scope that `with_scope` sets; None takes one away."""
 
-    tenant: str
-    user: str
+    tenant: str | None
+    user: str | None
     agent: str | None
     project: str | None
     thread: str | None
