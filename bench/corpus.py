@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate
 from pathlib import Path
 
@@ -42,6 +42,7 @@ def vocabulary() -> tuple[list[str], list[float]]:
     return list(words), list(accumulate(1 / (rank + 50) for rank in range(WORDS)))
 
 
+@lru_cache(maxsize=100)
 def make_text(seed: int) -> str:
     """Return a document of eight lines, about 600 bytes."""
     chosen = random.Random(seed)
@@ -66,22 +67,24 @@ class SeededScope:
     """A scope with documents in it.
 
     Attributes:
-        tenant: its tenant; the user is always `bench`.
+        tenant: its tenant.
         documents: how many there are.
+        user: its user.
     """
 
     tenant: str
     documents: int
+    user: str = "bench"
 
     @property
     def metadata(self) -> Metadata:
         """What a call about it carries."""
-        return (("x-ironclaw-tenant-id", self.tenant), ("x-ironclaw-user-id", "bench"))
+        return (("x-ironclaw-tenant-id", self.tenant), ("x-ironclaw-user-id", self.user))
 
     @property
     def scope(self) -> Scope:
         """The checked value."""
-        return Scope(self.tenant, "bench", None, None)
+        return Scope(self.tenant, self.user, None, None)
 
     def folder(self, data_dir: Path) -> Path:
         """Return where it lies."""
@@ -102,15 +105,28 @@ def seed_scope(data_dir: Path, scope: SeededScope) -> int:
     parts = (layout.HISTORY, layout.METADATA, layout.REQUESTS, layout.LOCKS, layout.INDEX)
     for part in (layout.DOCUMENTS, *parts):
         _make_folder(data_dir, root / part.decode("ascii"))
-    ids = {"tenant": scope.tenant, "user": "bench", "agent": None, "project": None}
+    _write_ids(root, scope)
+    return sum(_seed_document(data_dir, root, number) for number in range(scope.documents))
+
+
+def seed_bystander(data_dir: Path, scope: SeededScope) -> None:
+    """Make a scope that nobody will call, with one document."""
+    root = scope.folder(data_dir)
+    (root / "documents").mkdir(mode=0o700, parents=True)
+    _write_ids(root, scope)
+    _seed_document(data_dir, root, 0)
+
+
+def _write_ids(root: Path, scope: SeededScope) -> None:
+    ids = {"tenant": scope.tenant, "user": scope.user, "agent": None, "project": None}
     (root / "scope.json").write_text(json.dumps(ids, indent=2) + "\n", "ascii")
-    size = 0
-    for number in range(scope.documents):
-        file = root / "documents" / document_path(number)
-        if number % DOCUMENTS_A_FOLDER == 0:
-            _make_folder(data_dir, file.parent)
-        size += file.write_bytes(make_text(number).encode("ascii"))
-    return size
+
+
+def _seed_document(data_dir: Path, root: Path, number: int) -> int:
+    file = root / "documents" / document_path(number)
+    if number % DOCUMENTS_A_FOLDER == 0:
+        _make_folder(data_dir, file.parent)
+    return file.write_bytes(make_text(number).encode("ascii"))
 
 
 def _make_folder(data_dir: Path, folder: Path) -> None:

@@ -1,7 +1,10 @@
 """How calls grow: with the documents of a scope, and with the number of scopes.
 
 One caller at a time, since what is asked is how long a call takes, not how many fit. All sizes are in one data folder
-behind one server and measured in turns.
+behind one server and measured in turns. Writing comes last, so that no search pays for what was written to measure.
+
+Of many scopes at most `VISITED_SCOPES` are called, spread over all of them: the calls of a run reach no more. The rest
+are there for what grows with their number, folders and the file system's own caches, and hold a document each.
 """
 
 from __future__ import annotations
@@ -16,21 +19,23 @@ from pathlib import Path
 from bench import corpus
 from bench.caller import CallJob, Prepared
 from bench.processes import ServerProcess, product
-from bench.rig import SERVICE, Rig
+from bench.rig import LIFECYCLE, SERVICE, Prepare, Rig
 from bench.sample import Round, Sample, take_turns
 
 OPERATIONS: Mapping[str, Callable[..., list[Prepared]]] = {
     "Read": corpus.reads,
-    "Write": corpus.writes,
-    "Search": corpus.searches,
     "Tree": corpus.trees,
+    "Search": corpus.searches,
+    "RetrieveContext": corpus.contexts,
+    "Write": corpus.writes,
 }
+SERVICES: Mapping[str, str] = {"RetrieveContext": LIFECYCLE}
+"""Whose methods they are, where not the tools'."""
 SCOPE_DOCUMENTS = 10
-BUILD_SECONDS = 240.0
+VISITED_SCOPES = 2_000
+BUILD_SECONDS = 1_200.0
 SCOPES_A_JOB = 500
 """Whose indices are built in one job; a job may not take for ever."""
-
-ROOM = ("--scope-documents", "20000")
 
 BySize = Mapping[str, Mapping[int, Sample]]
 
@@ -57,11 +62,12 @@ def measure_documents(rig: Rig) -> tuple[BySize, Mapping[int, IndexSize], float]
     data_dir = corpus.new_data_dir(rig.folder / "documents")
     scopes = {size: corpus.SeededScope(f"documents-{size}", size) for size in rig.plan.documents}
     text_bytes = {size: corpus.seed_scope(data_dir, scope) for size, scope in scopes.items()}
-    with product(data_dir, *ROOM) as service:
+    room = ("--scope-documents", str(2 * max(rig.plan.documents)))
+    with product(data_dir, *room) as service:
         indices = {size: build_index(rig, service, data_dir, scope, text_bytes[size]) for size, scope in scopes.items()}
         samples = {
             name: take_turns_by_size(
-                {size: rig.calls(service, name, partial(prepare, scope), 1) for size, scope in scopes.items()},
+                {size: _calls(rig, service, name, partial(prepare, scope)) for size, scope in scopes.items()},
                 rig.plan.rounds,
             )
             for name, prepare in OPERATIONS.items()
@@ -72,18 +78,37 @@ def measure_documents(rig: Rig) -> tuple[BySize, Mapping[int, IndexSize], float]
 def measure_scopes(rig: Rig) -> tuple[BySize, float]:
     """Return samples by operation and number of scopes, called in random order, and the resident MiB afterwards."""
     data_dir = corpus.new_data_dir(rig.folder / "scopes")
-    scopes = [corpus.SeededScope(f"scope-{n}", SCOPE_DOCUMENTS) for n in range(max(rig.plan.scopes))]
-    for scope in scopes:
-        corpus.seed_scope(data_dir, scope)
+    chosen = _seed_scopes(data_dir, rig.plan.scopes)
     with product(data_dir) as service:
-        _search_each(rig, service, scopes)
+        _search_each(rig, service, list(dict.fromkeys(scope for scopes in chosen.values() for scope in scopes)))
         samples = {
             name: take_turns_by_size(
-                {count: _over_scopes(rig, service, name, scopes[:count]) for count in rig.plan.scopes}, rig.plan.rounds
+                {count: _over_scopes(rig, service, name, scopes) for count, scopes in chosen.items()}, rig.plan.rounds
             )
             for name in OPERATIONS
         }
         return samples, service.resident_mib()
+
+
+def _seed_scopes(data_dir: Path, counts: Sequence[int]) -> Mapping[int, Sequence[corpus.SeededScope]]:
+    """Make as many scopes as the largest of the counts, and return which are called for each count."""
+    numbers = {count: range(0, count, max(1, count // VISITED_SCOPES)) for count in counts}
+    called = {number for each in numbers.values() for number in each}
+    for number in range(max(counts)):
+        if number in called:
+            corpus.seed_scope(data_dir, _scope(number))
+        else:
+            corpus.seed_bystander(data_dir, _scope(number))
+    return {count: [_scope(number) for number in each] for count, each in numbers.items()}
+
+
+def _scope(number: int) -> corpus.SeededScope:
+    """Return a scope by its number: a hundred users a tenant, so that both kinds of folder grow."""
+    return corpus.SeededScope(f"tenant-{number // 100}", SCOPE_DOCUMENTS, f"user-{number % 100}")
+
+
+def _calls(rig: Rig, service: ServerProcess, name: str, prepare: Prepare) -> Callable[[], Round]:
+    return rig.calls(service, name, prepare, 1, service=SERVICES.get(name, SERVICE))
 
 
 def take_turns_by_size(subjects: Mapping[int, Callable[[], Round]], rounds: int) -> dict[int, Sample]:
@@ -108,7 +133,7 @@ def build_index(
             raise RuntimeError("the index isn't built")
         time.sleep(0.02)
     seconds = time.perf_counter() - started
-    rig.call(service, _one_search(service, [scope]))
+    rig.call(service, _one_search(service, [scope]))  # compares with the files for the first time
     size = sum(file.stat().st_size for file in folder.iterdir())
     return IndexSize(text_bytes, size, seconds, first.seconds * 1e3)
 
@@ -134,4 +159,4 @@ def _over_scopes(
         random.Random(turn).shuffle(requests)
         return requests
 
-    return rig.calls(service, name, prepare, 1)
+    return _calls(rig, service, name, prepare)

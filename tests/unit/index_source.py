@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -79,11 +79,17 @@ class FileSource:
 class Memory:
     """One user's documents and an index on them, without its background thread unless asked for."""
 
-    def __init__(self, root: Path, model: MeaningModel | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        root: Path,
+        model: MeaningModel | None = None,
+        monotonic: Callable[[], float] | None = None,
+        **settings: Any,
+    ) -> None:
         self.source = FileSource(root)
         self.clock = Clock()
         chosen = {"background_seconds": 0, "build_wait_seconds": 30, "semantic": "off"} | settings
-        self.index = SearchIndex(self.source, IndexSettings(**chosen), monotonic=self.clock, model=model)
+        self.index = SearchIndex(self.source, IndexSettings(**chosen), monotonic=monotonic or self.clock, model=model)
 
     def __enter__(self) -> Memory:
         return self

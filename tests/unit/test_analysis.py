@@ -1,6 +1,8 @@
 """The one analysis: which texts come to share a term."""
 
+import sys
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from ironclaw_memory.index.analysis import MAX_QUERY_TERMS, analyse, analyse_query, read_tokens
 from ironclaw_memory.index.dates import date_terms, day_number
+from ironclaw_memory.index.languages import stem
 
 ENGLISH = ("english",)
 
@@ -169,3 +172,19 @@ def test_irregular_forms_of_a_word_are_one_term(asked, written):
 def test_irregular_forms_are_english_only():
     """A word of another language that looks like such a form stays what it is."""
     assert analyse("mice", "italian")[0] != analyse("mouse", "italian")[0]
+
+
+def test_threads_do_not_spoil_each_others_stems():
+    """A stemmer keeps the word that it works on; threads that stem at the same time get what one alone gets."""
+    words = [
+        f"{first}{last}" for first in ("nation", "connect", "relat", "gener") for last in ("al", "ions", "ing", "ed")
+    ]
+    alone = [stem.__wrapped__(word, "english") for word in words]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            together = list(pool.map(lambda _: [stem.__wrapped__(word, "english") for word in words], range(200)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert all(each == alone for each in together)

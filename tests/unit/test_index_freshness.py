@@ -334,8 +334,8 @@ def test_threads_search_and_write_together(memory):
 
 def test_the_background_follows_hand_edits(tmp_path):
     """With the background thread running, a hand edit is in the index before anyone searches again."""
-    with Memory(tmp_path, background_seconds=0.02, fresh_seconds=0.02) as memory:
-        memory.index._monotonic = time.monotonic  # the real clock: the thread under test runs on it
+    settings = {"background_seconds": 0.02, "fresh_seconds": 0.02, "compare_ahead_seconds": 0}
+    with Memory(tmp_path, monotonic=time.monotonic, **settings) as memory:
         memory.write("a.md", "heron")
         memory.paths("heron")
         file = databases(memory)[0]
@@ -343,11 +343,33 @@ def test_the_background_follows_hand_edits(tmp_path):
         deadline = time.monotonic() + 10
         paths = []
         while "b.md" not in paths and time.monotonic() < deadline:
-            memory.clock.now += 1
             with sqlite3.connect(file) as connection:
                 paths = [row[0] for row in connection.execute("SELECT path FROM documents")]
             connection.close()
         assert "b.md" in paths
+
+
+def test_the_background_indexes_what_was_written(tmp_path):
+    """With the background thread running, a write is in the index before anyone searches again."""
+    with Memory(tmp_path, monotonic=time.monotonic, background_seconds=0.02) as memory:
+        memory.write("a.md", "heron")
+        memory.paths("heron")
+        before = memory.source.reads
+        memory.write("b.md", "osprey")
+        deadline = time.monotonic() + 10
+        while memory.source.reads == before and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert memory.source.reads > before
+
+
+def test_closing_ends_what_waits(tmp_path):
+    """An index that is closed right after a write comes to an end, and the next one finds what was written."""
+    with Memory(tmp_path, monotonic=time.monotonic, background_seconds=0.02) as memory:
+        memory.write("a.md", "heron")
+        memory.paths("heron")
+        memory.write("b.md", "osprey")
+    with Memory(tmp_path) as again:
+        assert again.paths("osprey") == ["b.md"]
 
 
 CHILD = """

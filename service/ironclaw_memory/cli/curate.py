@@ -243,7 +243,7 @@ def _say_report(curated: Curated, before: str) -> None:
 
 
 def _name(scope: Scope) -> str:
-    return "/".join((scope.tenant, scope.user, scope.agent or "-", scope.project or "-"))
+    return "/".join(axis or "-" for axis in (scope.tenant, scope.user, scope.agent, scope.project))
 
 
 def _as_json(scope: Scope, curated: Curated) -> dict[str, object]:

@@ -109,7 +109,7 @@ class QueryTerm:
     word: str = ""
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def fold(word: str) -> str:
     """Return `word` without case, and without accents where they don't make another letter.
 
@@ -124,7 +124,7 @@ def fold(word: str) -> str:
     return unicodedata.normalize("NFC", plain).translate(_FOLDED)
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=30_000)
 def number_of(term: str) -> int:
     """Return the 32-bit number under which `term` is indexed."""
     return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=4).digest(), "little")
@@ -146,7 +146,7 @@ def _read_word(word: str) -> tuple[Token, ...]:
     return _word_tokens(word[: MAX_WORD_CHARACTERS * 4])
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=20_000)
 def _word_tokens(word: str) -> tuple[Token, ...]:
     """Return a word, or the parts of a compound and then the compound as one."""
     pieces = [piece[:MAX_WORD_CHARACTERS] for piece in _PARTS.findall(word)]

@@ -7,16 +7,16 @@ that changed keeps the passages whose text stayed: an append to a long document 
 from __future__ import annotations
 
 import sqlite3
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
 from .analysis import analyse
+from .inverted import MERGE_PASSAGES, merge, remove_passages
 from .meaning import MeaningModel
 from .passages import Passage, cut_passages
-from .postings import BLOCK_PASSAGES, strengths, without
+from .postings import pack, strengths
 
 INDEXED: Final = "indexed"
 SKIPPED: Final = "skipped"
@@ -59,15 +59,12 @@ class Catalogue:
         self._sql = connection
         self._language = language
         self._model = model
-        row = connection.execute("SELECT next_passage, passages, documents, bytes, languages FROM totals").fetchone()
-        self._next, self._passages, self._documents, self._bytes = row[:4]
-        self._languages = set(row[4].split())
+        row = connection.execute(
+            "SELECT next_passage, merged, gone, passages, documents, bytes, languages FROM totals"
+        ).fetchone()
+        self._next, self._merged, self._gone, self._passages, self._documents, self._bytes = row[:6]
+        self._languages = set(row[6].split())
         self._lacks_vectors = False
-
-    def stats(self) -> dict[str, tuple[int, int, int]]:
-        """Return size, modification time and inode of every known document by its path."""
-        rows = self._sql.execute("SELECT path, size, modified_ns, inode FROM documents")
-        return {path: (size, modified, inode) for path, size, modified, inode in rows}
 
     def entry(self, path: str) -> Entry | None:
         """Return what is known of the document at `path`."""
@@ -78,19 +75,20 @@ class Catalogue:
         """Note the size, modification time and inode under which the unchanged document was seen."""
         self._sql.execute("UPDATE documents SET size = ?, modified_ns = ?, inode = ? WHERE id = ?", (*stat, entry.id))
 
-    def put(self, path: str, content: bytes, sha256: str, stat: tuple[int, int, int], day: int) -> None:
-        """Index `content` as the document at `path`, replacing what was indexed of it.
+    def put(
+        self, path: str, content: bytes, sha256: str, stat: tuple[int, int, int], day: int, known: Entry | None
+    ) -> None:
+        """Index `content` as the document at `path`, replacing what was indexed of it, which `known` tells.
 
         Passages whose digests stayed at the head and at the tail are kept; those between are replaced. All analysis
         comes before the first change of a table, so that a text it can't cope with leaves the old state.
         """
-        known = self.entry(path)
         old = self._old_passages(known.id) if known else []
         new = [(passage, _digest(passage, content)) for passage in cut_passages(content)]
         head = _common((a.digest, b[1]) for a, b in zip(old, new, strict=False))
         tail = _common((a.digest, b[1]) for a, b in zip(reversed(old[head:]), reversed(new[head:]), strict=False))
         analysed = self._analyse(path, content, new[head : len(new) - tail])
-        document = self._note(path, INDEXED, sha256, stat, day)
+        document = self._note(path, INDEXED, sha256, stat, day, known)
         self._documents += 1
         self._bytes += stat[0]
         self._delete_passages(old[head : len(old) - tail])
@@ -100,8 +98,10 @@ class Catalogue:
 
     def put_aside(self, path: str, state: str, sha256: str, stat: tuple[int, int, int]) -> None:
         """Remember the document at `path` without making it findable; `state` says why."""
-        document = self._note(path, state, sha256, stat, 0)
-        self._delete_passages(self._old_passages(document))
+        known = self.entry(path)
+        document = self._note(path, state, sha256, stat, 0, known)
+        if known is not None:
+            self._delete_passages(self._old_passages(document))
 
     def remove(self, path: str) -> None:
         """Forget the document at `path`."""
@@ -112,19 +112,31 @@ class Catalogue:
         self._delete_passages(self._old_passages(entry.id))
         self._sql.execute("DELETE FROM documents WHERE id = ?", (entry.id,))
 
+    def merge(self, most: int = 0) -> None:
+        """Bring the lists of terms up to date when more than `most` passages wait for it."""
+        if self._next - self._merged + self._gone > most:
+            merge(self._sql, self._merged)
+            self._merged, self._gone = self._next, 0
+
     def save_totals(self, pending: tuple[int, int] | None = None) -> None:
         """Write the totals back, and how far the pending file has been worked off if given."""
+        self.merge(MERGE_PASSAGES)
         self._sql.execute(
-            "UPDATE totals SET next_passage = ?, passages = ?, documents = ?, bytes = ?, languages = ?",
-            (self._next, self._passages, self._documents, self._bytes, " ".join(sorted(self._languages))),
-        )
+            "UPDATE totals SET next_passage = ?, merged = ?, gone = ?, passages = ?, documents = ?, bytes = ?,"
+            " languages = ?",
+            (
+                self._next, self._merged, self._gone, self._passages, self._documents, self._bytes,
+                " ".join(sorted(self._languages)),
+            ),
+        )  # fmt: skip
         if self._lacks_vectors:
             self._sql.execute("UPDATE totals SET model = '' WHERE model != ''")
         if pending is not None:
             self._sql.execute("UPDATE totals SET pending_inode = ?, pending_offset = ?", pending)
 
-    def _note(self, path: str, state: str, sha256: str, stat: tuple[int, int, int], day: int) -> int:
-        entry = self.entry(path)
+    def _note(
+        self, path: str, state: str, sha256: str, stat: tuple[int, int, int], day: int, entry: Entry | None
+    ) -> int:
         if entry is None:
             cursor = self._sql.execute(
                 "INSERT INTO documents (path, folded, state, size, modified_ns, inode, sha256, day)"
@@ -173,58 +185,26 @@ class Catalogue:
 
     def _insert_passages(self, document: int, ordinal: int, new: Sequence[_Analysed]) -> None:
         rows = []
-        blocks: dict[tuple[int, int], bytearray] = {}
         for offset, each in enumerate(new):
-            block, low = divmod(self._next, BLOCK_PASSAGES)
-            for term, strength in each.strengths.items():
-                blocks.setdefault((term, block), bytearray()).extend((low, strength))
             place = (ordinal + offset, each.passage.start, each.passage.length, each.passage.line)
-            rows.append(
-                (self._next, document, *place, each.digest, pack(each.body), pack(sorted(each.context)), each.vector)
-            )
+            strong = bytes(each.strengths[term] for term in sorted(each.strengths))
+            terms = (pack(each.body), pack(sorted(each.context)), strong)
+            rows.append((self._next, document, *place, each.digest, *terms, each.vector))
             self._next += 1
         self._passages += len(new)
         self._lacks_vectors |= bool(new) and self._model is None
         self._languages.update(each.language for each in new)
-        self._sql.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self._sql.executemany(
-            "INSERT INTO postings VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
-            " SET entries = CAST(entries || excluded.entries AS BLOB)",
-            [(term, block, bytes(entries)) for (term, block), entries in sorted(blocks.items())],
-        )
+        self._sql.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def _delete_passages(self, old: Sequence[_Old]) -> None:
-        gone: dict[tuple[int, int], set[int]] = {}
-        for passage in old:
-            block, low = divmod(passage.id, BLOCK_PASSAGES)
-            row = self._sql.execute("SELECT body, context FROM passages WHERE id = ?", (passage.id,)).fetchone()
-            for term in {*unpack(row[0]), *unpack(row[1])}:
-                gone.setdefault((term, block), set()).add(low)
-        for (term, block), low_bytes in gone.items():
-            self._shrink_block(term, block, low_bytes)
-        self._sql.executemany("DELETE FROM passages WHERE id = ?", [(passage.id,) for passage in old])
+        self._gone += remove_passages(self._sql, [passage.id for passage in old], self._merged)
         self._passages -= len(old)
 
-    def _shrink_block(self, term: int, block: int, low_bytes: set[int]) -> None:
-        key = (term, block)
-        row = self._sql.execute("SELECT entries FROM postings WHERE term = ? AND block = ?", key).fetchone()
-        left = without(row[0], low_bytes) if row else b""
-        if left:
-            self._sql.execute("UPDATE postings SET entries = ? WHERE term = ? AND block = ?", (left, *key))
-        else:
-            self._sql.execute("DELETE FROM postings WHERE term = ? AND block = ?", key)
 
-
-def pack(terms: Iterable[int]) -> bytes:
-    """Return term numbers as four bytes each."""
-    return array("I", terms).tobytes()
-
-
-def unpack(packed: bytes) -> array[int]:
-    """Return the term numbers that `pack` packed."""
-    terms = array("I")
-    terms.frombytes(packed)
-    return terms
+def known_stats(connection: sqlite3.Connection) -> dict[str, tuple[int, int, int]]:
+    """Return size, modification time and inode of every known document by its path."""
+    rows = connection.execute("SELECT path, size, modified_ns, inode FROM documents")
+    return {path: (size, modified, inode) for path, size, modified, inode in rows}
 
 
 def _digest(passage: Passage, content: bytes) -> bytes:

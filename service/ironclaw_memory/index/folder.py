@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from .database import FORMAT, Database
+from .database import Database
+from .tables import FORMAT
 
 PENDING_BYTES: Final = 16 * 1024
 """Size from which the list of pending changes is worked off though nobody searches, and then started anew."""

@@ -5,9 +5,10 @@ Data and two small look-ups. How text becomes terms is `analysis`; nothing here 
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Final
 
 import snowballstemmer
@@ -117,7 +118,7 @@ def guess_language(words: Iterable[str], default: str) -> str:
     return best if count >= 3 and count >= 2 * counts[default] else default
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=30_000)
 def stem(word: str, language: str) -> str:
     """Return the stem of the folded `word`. Pure; cached because a stemmer costs ten times what the rest does."""
     script = language_of_script(word[0])
@@ -125,9 +126,21 @@ def stem(word: str, language: str) -> str:
         return word
     if language == "english":
         word = FORMS.get(word, word)
-    return str(_stemmer(script or language).stemWord(word))
+    return str(_stemmers.of(script or language).stemWord(word))
 
 
-@cache
-def _stemmer(language: str) -> snowballstemmer.stemmer:
-    return snowballstemmer.stemmer(language)
+class _Stemmers(threading.local):
+    """The stemmers of one thread: each keeps the word it works on, so that two threads would spoil each other's."""
+
+    def __init__(self) -> None:
+        self._by_language: dict[str, snowballstemmer.stemmer] = {}
+
+    def of(self, language: str) -> snowballstemmer.stemmer:
+        """Return the stemmer of a language."""
+        found = self._by_language.get(language)
+        if found is None:
+            found = self._by_language[language] = snowballstemmer.stemmer(language)
+        return found
+
+
+_stemmers: Final = _Stemmers()

@@ -24,13 +24,15 @@ from itertools import pairwise, product
 from typing import Final, NamedTuple
 
 from .analysis import QueryTerm, analyse_query
-from .candidates import Row, Worth, find_candidates, find_neighbours, weigh_terms
-from .catalogue import unpack
+from .candidates import Depth, Row, find_candidates, find_neighbours
 from .filter import Filter
+from .inverted import read_totals
 from .meaning import AGREEMENT, MEANING_SHARE, MeaningModel, likeness
+from .postings import SATURATION, TERM_BYTES, pack
+from .scoring import Worth, weigh_terms
 
-CANDIDATES: Final = 32
-CANDIDATES_A_RESULT: Final = 6
+CANDIDATES: Final = 16
+CANDIDATES_A_RESULT: Final = 4
 """Passages looked at closely: so many, and so many for each result that is asked for."""
 
 # What follows was tried on dialogues and on notes in seven languages; within a factor of two of these values nothing
@@ -42,7 +44,7 @@ AFTER_SHARE: Final = 0.3
 """What a passage has of the score of the one before it, and of the one after it."""
 OTHER_SECTION: Final = 0.4
 """What such a share is worth when the neighbour stands under another heading."""
-PASSAGES_WITH_NEIGHBOURS: Final = 12
+PASSAGES_WITH_NEIGHBOURS: Final = 8
 """Of so many of the best passages the neighbours are looked at though they hold no word of the query."""
 NEXT_PASSAGE_SHARE: Final = 0.2
 PASSAGES_COUNTED: Final = 8
@@ -77,7 +79,6 @@ class RankedDocument:
 
 class _Found(NamedTuple):
     score: float
-    own: float
     row: Row
 
 
@@ -85,17 +86,34 @@ def rank_documents(
     connection: sqlite3.Connection, text: str, chosen: Filter, limit: int, model: MeaningModel | None = None
 ) -> list[RankedDocument]:
     """Return the documents that hold anything of `text`, best first and equal scores by path, at most `limit`."""
-    passages, languages = connection.execute("SELECT passages, languages FROM totals").fetchone()
-    wishes = analyse_query(text, tuple(languages.split()) or ("english",))
-    worths = weigh_terms(connection, wishes, passages)
-    rows, scores = find_candidates(connection, worths, chosen, CANDIDATES + CANDIDATES_A_RESULT * limit)
-    _add_nearness(rows, scores, _near_pairs(wishes, worths))
+    totals = read_totals(connection)
+    wishes = analyse_query(text, tuple(totals.languages.split()) or ("english",))
+    question = weigh_terms(connection, wishes, totals)
+    pairs = _near_pairs(wishes, question.worths)
+    found = find_candidates(connection, question, chosen, _depth(limit, question.worths, pairs, model))
+    rows, scores = found.rows, found.scores
+    _add_nearness([row for row in rows if row.id in found.several], scores, pairs)
     rows += find_neighbours(connection, heapq.nlargest(PASSAGES_WITH_NEIGHBOURS, rows, key=lambda row: scores[row.id]))
-    alike = _likeness(model, wishes, worths, rows)
+    alike = _likeness(model, wishes, question.worths, rows)
     best = max(scores.values(), default=0.0)
     total = {row.id: scores.get(row.id, 0.0) + MEANING_SHARE * best * alike.get(row.id, 0.0) for row in rows}
     agreed = {row.document for row in rows if row.id in scores and alike.get(row.id, 0.0) >= AGREEMENT}
     return _documents(rows, total, agreed, limit)
+
+
+def _depth(
+    limit: int, worths: dict[int, Worth], pairs: dict[tuple[int, int], float], model: MeaningModel | None
+) -> Depth:
+    """Return how far down the candidates have to be looked at."""
+    nearness = sum(set(pairs.values()))
+    best = sum(each.worth for each in worths.values()) * (SATURATION + 1) + nearness
+    return Depth(
+        passages=CANDIDATES + CANDIDATES_A_RESULT * limit,
+        documents=limit,
+        gain=MEANING_SHARE * best if model else 0.0,
+        gain_of_several=nearness,
+        lift=(1 + YOUTH_WORTH) * sum(_SHARES),
+    )
 
 
 def _likeness(
@@ -124,37 +142,44 @@ def _near_pairs(wishes: Sequence[QueryTerm], worths: dict[int, Worth]) -> dict[t
 
 
 def _add_nearness(rows: Sequence[Row], scores: dict[int, float], pairs: dict[tuple[int, int], float]) -> None:
-    asked = {term for pair in pairs for term in pair}
+    asked = {term: pack((term,)) for pair in pairs for term in pair}
     if asked:
         for row in rows:
             scores[row.id] += _nearness(row.body, asked, pairs)
 
 
-def _nearness(body: bytes, asked: set[int], pairs: dict[tuple[int, int], float]) -> float:
+def _nearness(body: bytes, asked: dict[int, bytes], pairs: dict[tuple[int, int], float]) -> float:
     """Return what it adds that words next to each other in the query are near each other in the passage."""
-    met = [(place, term) for place, term in enumerate(unpack(body)) if term in asked]
+    met: list[tuple[int, int]] = []
+    for term, packed in asked.items():
+        found = body.find(packed)
+        while found >= 0:
+            if found % TERM_BYTES == 0:
+                met.append((found, term))
+            found = body.find(packed, found + 1)
+    if len(met) < 2:
+        return 0.0
     best: dict[float, float] = {}
-    for (place, term), (next_place, next_term) in pairwise(met):
-        distance = next_place - place
+    for (place, term), (next_place, next_term) in pairwise(sorted(met)):
+        distance = (next_place - place) // TERM_BYTES
         worth = pairs.get((term, next_term))
         if worth and distance <= NEARNESS_REACH:
             best[worth] = max(best.get(worth, 0.0), worth / math.sqrt(distance))
     return sum(best.values())
 
 
-def _documents(rows: list[Row], scores: dict[int, float], agreed: set[int], limit: int) -> list[RankedDocument]:
-    at = {(row.document, row.ordinal): (scores[row.id], row.context) for row in rows}
+def _documents(rows: Sequence[Row], scores: dict[int, float], agreed: set[int], limit: int) -> list[RankedDocument]:
     youngest = max((row.day for row in rows), default=0)
-    found: dict[int, list[_Found]] = {}
+    found: dict[int, list[Row]] = {}
     for row in rows:
-        youth = _youth(youngest - row.day)
-        own = scores[row.id]
-        before, after = (_share_of(at.get((row.document, row.ordinal + step)), row) for step in (-1, 1))
-        score = own + BEFORE_SHARE * before + AFTER_SHARE * after
-        found.setdefault(row.document, []).append(_Found(score * youth, own * youth, row))
-    ranked = [(_document_score(passages), passages) for passages in found.values()]
-    ranked.sort(key=lambda each: (-each[0], each[1][0].row.path))
-    return [_document(score, passages, agreed) for score, passages in ranked[:limit]]
+        found.setdefault(row.document, []).append(row)
+    ranked = [
+        (_document_score([scores[row.id] for row in passages]) * _youth(youngest - passages[0].day), passages)
+        for passages in found.values()
+    ]
+    ranked = [(round(score, 6), passages) for score, passages in ranked]  # no difference of rounding is one of rank
+    ranked.sort(key=lambda each: (-each[0], each[1][0].path))
+    return [_document(score, passages, scores, youngest, agreed) for score, passages in ranked[:limit]]
 
 
 def _share_of(neighbour: tuple[float, bytes] | None, row: Row) -> float:
@@ -165,21 +190,29 @@ def _share_of(neighbour: tuple[float, bytes] | None, row: Row) -> float:
     return score if context == row.context else OTHER_SECTION * score
 
 
-def _document_score(found: list[_Found]) -> float:
-    """Return the score of the document whose passages are `found`.
+def _document_score(scores: list[float]) -> float:
+    """Return the score of a document from those of its passages.
 
     What they have of their neighbours isn't counted: it would make long documents win by their length.
     """
-    own = sorted((each.own for each in found), reverse=True)
-    score = sum(each * share for each, share in zip(own, _SHARES, strict=False))
-    return round(score, 6)  # so that a difference of rounding isn't taken for one of rank
+    if len(scores) == 1:
+        return scores[0]
+    scores.sort(reverse=True)
+    return sum(score * share for score, share in zip(scores, _SHARES, strict=False))
 
 
-def _document(score: float, found: list[_Found], agreed: set[int]) -> RankedDocument:
+def _document(
+    score: float, rows: list[Row], scores: dict[int, float], youngest: int, agreed: set[int]
+) -> RankedDocument:
+    at = {row.ordinal: (scores[row.id], row.context) for row in rows}
+    youth = _youth(youngest - rows[0].day)
+    found = []
+    for row in rows:
+        before, after = (_share_of(at.get(row.ordinal + step), row) for step in (-1, 1))
+        found.append(_Found((scores[row.id] + BEFORE_SHARE * before + AFTER_SHARE * after) * youth, row))
     found.sort(key=lambda each: (-each.score, -each.row.ordinal))  # the later of two equal passages is the newer
-    row = found[0].row
     ranked = tuple(RankedPassage(each.score, each.row.start, each.row.length, each.row.line) for each in found)
-    return RankedDocument(row.path, row.sha256, score, row.document in agreed, ranked)
+    return RankedDocument(rows[0].path, rows[0].sha256, score, rows[0].document in agreed, ranked)
 
 
 def _youth(days: int) -> float:

@@ -18,11 +18,11 @@ from ironclaw_memory.contract.scope import Scope
 
 from .analysis import fold, read_tokens
 from .catalogue import Catalogue
-from .database import create_in_memory
 from .dates import day_number
 from .filter import Filter
 from .query import DocumentSource
 from .ranking import RankedDocument, rank_documents
+from .tables import create_in_memory
 
 _LETTERS: Final = 3
 
@@ -38,7 +38,7 @@ def scan_documents(
         for path, content, sha256, day in _readable(source, scope, chosen, time.monotonic() + seconds):
             read += 1
             if _may_match(path.text, content, needles):
-                catalogue.put(path.text, content, sha256, (len(content), 0, 0), day)
+                catalogue.put(path.text, content, sha256, (len(content), 0, 0), day, None)
         catalogue.save_totals()
         ranked = rank_documents(connection, text, chosen, limit)
     return ranked, read

@@ -46,6 +46,9 @@ from .upkeep import Upkeep
 SHOWN_PASSAGES = 8
 """Passages shown of one document at most: they fill half of what its `content` may take."""
 
+_COMPARE_REST = 2
+"""Between two comparisons pass so many times what one takes: they shall not keep the interpreter from the calls."""
+
 _log = structlog.get_logger(__name__)
 
 Found = list[tuple[RankedDocument, StoredDocument]]
@@ -147,6 +150,10 @@ class ScopeIndex:
                 self._compared_at = started
                 self._folder.note_compared(started)
 
+    def _trusted_seconds(self) -> float:
+        """Return for how long a comparison is trusted: longer in a scope so large that one takes half a second."""
+        return max(self._settings.fresh_seconds, (1 + _COMPARE_REST) * self._upkeep.compare_seconds)
+
     def _is_compared(self, within: float) -> bool:
         """Tell whether this process, or after its own first time another one, compared within so many seconds."""
         now = self._monotonic()
@@ -163,31 +170,59 @@ class ScopeIndex:
     def keep_up(self, searched_since: float, stop: Callable[[], bool]) -> None:
         """Do ahead what a search would have to do first; run by the background.
 
-        The files are compared only where someone searched lately; changes are worked off also where so many are noted
-        that a search would have to wait for them.
+        The files are compared only where someone searched lately and would wait for it; changes, of other processes
+        too, are worked off where so many are noted that a search would have to wait for them.
         """
-        searched = self.used_at > searched_since
-        if not searched and self._folder.pending_position()[1] < PENDING_BYTES:
+        is_long = self._upkeep.compare_seconds >= self._settings.compare_ahead_seconds
+        compares = is_long and self.used_at > searched_since
+        if not compares and self._folder.pending_position()[1] < PENDING_BYTES:
             return
-        database = self._folder.current()
-        if database is None:
+        if (database := self._folder.current()) is None:
             return
         try:
-            if searched:
-                self.freshen(database, older_than=self._settings.fresh_seconds / 2, stop=stop)
+            if compares:
+                ahead = max(self._settings.fresh_seconds / 2, _COMPARE_REST * self._upkeep.compare_seconds)
+                self.freshen(database, older_than=ahead, stop=stop)
             else:
                 self._upkeep.drain(database)
+        except DatabaseUnusable as error:
+            self._give_up(error)
+
+    def work_off(self) -> None:
+        """Index what changed, where there is an index; run by the background."""
+        if (database := self._folder.current()) is None:
+            return
+        try:
+            self._upkeep.drain(database)
+        except DatabaseUnusable as error:
+            self._give_up(error)
+
+    def tidy(self, is_quiet: bool) -> None:
+        """Keep the journal small and, when it is quiet, let it go and bring the lists of terms up to date.
+
+        Run by the background.
+        """
+        database = self._folder.current()
+        if database is None or not database.is_active():
+            return
+        try:
+            if is_quiet:
+                self._upkeep.merge(database)
+                database.come_to_rest()
             database.checkpoint()
         except DatabaseUnusable as error:
             self._give_up(error)
 
     def _search_database(self, database: Database, query: SearchQuery, chosen: Filter, limit: int) -> SearchAnswer:
         deadline = time.monotonic() + self._settings.scan_seconds
-        self.freshen(database, older_than=self._settings.fresh_seconds, stop=lambda: time.monotonic() > deadline)
+        self.freshen(database, older_than=self._trusted_seconds(), stop=lambda: time.monotonic() > deadline)
+
+        def look(connection: sqlite3.Connection) -> tuple[list[RankedDocument], int]:
+            ranked = rank_documents(connection, query.text, chosen, limit, self._model)
+            return ranked, count_documents(connection, chosen)
+
         for is_last in (False, True):
-            with database.reading() as connection:
-                ranked = rank_documents(connection, query.text, chosen, limit, self._model)
-                searched = count_documents(connection, chosen)
+            ranked, searched = database.read(look)
             found, stale = self._read(ranked)
             if not stale or is_last:
                 break
@@ -238,11 +273,7 @@ class ScopeIndex:
         return IndexStats(len(sizes), sum(sizes), 0, float("inf"), (), self._folder.size_bytes())
 
     def _count(self, database: Database) -> IndexStats:
-        with database.reading() as connection:
-            documents, size, passages = connection.execute("SELECT documents, bytes, passages FROM totals").fetchone()
-            bad = connection.execute(
-                "SELECT path, state FROM documents WHERE state NOT IN (?, ?) ORDER BY path", (INDEXED, SKIPPED)
-            ).fetchall()
+        documents, size, passages, bad = database.read(_read_counts)
         problems = tuple((DocumentPath(path), state) for path, state in bad)
         age = self._monotonic() - self._compared_at
         return IndexStats(documents, size, passages, age, problems, self._folder.size_bytes())
@@ -255,6 +286,15 @@ class ScopeIndex:
     def close(self) -> None:
         """Close the database's connections."""
         self._folder.close()
+
+
+def _read_counts(connection: sqlite3.Connection) -> tuple[int, int, int, list[tuple[str, str]]]:
+    """Return documents, their bytes, passages, and the documents that can't be searched with their states."""
+    counts = connection.execute("SELECT documents, bytes, passages FROM totals").fetchone()
+    bad = connection.execute(
+        "SELECT path, state FROM documents WHERE state NOT IN (?, ?) ORDER BY path", (INDEXED, SKIPPED)
+    )
+    return *counts, bad.fetchall()
 
 
 def _answer(found: Found, searched: int, query: SearchQuery) -> SearchAnswer:

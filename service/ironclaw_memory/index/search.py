@@ -19,6 +19,7 @@ from ironclaw_memory.contract.faults import Fault
 from ironclaw_memory.contract.path import DocumentPath
 from ironclaw_memory.contract.scope import Scope
 
+from .background import Background
 from .meaning import MeaningModel
 from .query import DocumentSource, Indexed, IndexSettings, IndexStats, SearchAnswer, SearchQuery, tell_nobody
 from .scope_index import ScopeIndex
@@ -76,7 +77,7 @@ class SearchIndex:
         self._scopes: OrderedDict[Scope, ScopeIndex] = OrderedDict()
         self._stop = threading.Event()
         self._builders: ThreadPoolExecutor | None = None
-        self._background: threading.Thread | None = None
+        self._background = Background(self._settings, self._monotonic, self._opened, self._open)
 
     def note_changed(self, scope: Scope, path: DocumentPath) -> None:
         """Tell that the document at `path` was written, deleted or given other metadata. Never raises.
@@ -87,7 +88,7 @@ class SearchIndex:
         """
         try:
             self._of(scope).note_changed(path)
-            self._run_background()
+            self._background.note_change(scope, path.text)
         except (OSError, Fault) as error:
             _log.warning("index_note_lost", error=type(error).__name__)
             self._distrust(scope)
@@ -101,7 +102,7 @@ class SearchIndex:
         """
         query.check()
         index = self._of(scope)
-        self._run_background()
+        self._background.note_search(scope)
         with self._turns:
             return index.search(query)
 
@@ -112,6 +113,7 @@ class SearchIndex:
     def erase(self, scope: Scope) -> None:
         """Delete the index of `scope`: no byte of it stays in any file. The documents must be gone before."""
         index = self._of(scope)
+        self._background.forget(scope)
         with self._lock:
             self._scopes.pop(scope, None)
         index.erase()
@@ -119,8 +121,7 @@ class SearchIndex:
     def close(self) -> None:
         """End the background work and close every file. The index can't be used any more."""
         self._stop.set()
-        if self._background is not None:
-            self._background.join()
+        self._background.stop()
         if self._builders is not None:
             self._builders.shutdown(wait=True, cancel_futures=True)
         with self._lock:
@@ -139,8 +140,12 @@ class SearchIndex:
             self._scopes.move_to_end(scope)
             surplus = self._scopes.popitem(last=False)[1] if len(self._scopes) > self._settings.open_scopes else None
         if surplus is not None:
-            surplus.close()
+            self._background.retire(surplus)
         return index
+
+    def _opened(self) -> dict[Scope, ScopeIndex]:
+        with self._lock:
+            return dict(self._scopes)
 
     def _open(self, scope: Scope) -> ScopeIndex:
         return ScopeIndex(
@@ -160,27 +165,6 @@ class SearchIndex:
             if self._builders is None:
                 self._builders = ThreadPoolExecutor(BUILDERS, thread_name_prefix="index-build")
             return self._builders.submit(index.build, self._stop)
-
-    def _run_background(self) -> None:
-        if self._background is not None or not self._settings.background_seconds:
-            return
-        with self._lock:
-            if self._background is None and not self._stop.is_set():
-                self._background = threading.Thread(target=self._keep_up, name="index-upkeep", daemon=True)
-                self._background.start()
-
-    def _keep_up(self) -> None:
-        while not self._stop.wait(self._settings.background_seconds):
-            with self._lock:
-                scopes = list(self._scopes.values())
-            since = self._monotonic() - self._settings.idle_seconds
-            for index in scopes:
-                if self._stop.is_set():
-                    return
-                try:
-                    index.keep_up(since, self._stop.is_set)
-                except (OSError, Fault) as error:  # the next round, or a search, tries again
-                    _log.warning("index_upkeep_failed", error=type(error).__name__)
 
 
 def _choose_model(semantic: str) -> MeaningModel | None:
