@@ -7,7 +7,7 @@ ARGS ?=
 SECONDS ?= 60
 TARGETS ?= scanner paths scopes tool_json audit
 
-.PHONY: help setup run test test-python test-go test-typescript test-java test-rust lint format protos baseline lock bench load eval eval-safety fuzz replay clean
+.PHONY: help setup run test test-python test-go test-typescript test-java test-rust lint format protos baseline lock bench bench-compare load eval eval-safety fuzz replay clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -74,6 +74,9 @@ lock: setup ## Resolve requirements-dev.lock anew
 
 bench: setup ## Measure reads, writes and searches against their floors, and how they grow
 	$(BIN)/python -m bench $(ARGS)
+
+bench-compare: setup ## Measure other memories beside the service: make bench-compare DATASET=path/to/locomo.json
+	$(BIN)/python -m bench.compare $(if $(DATASET),--dataset $(DATASET)) $(ARGS)
 
 load: setup ## Load servers of its own by ghz or a Python client; a table and build/load/report.html (ARGS="--seconds 20")
 	$(BIN)/python -m bench.load $(ARGS)

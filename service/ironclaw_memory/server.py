@@ -1,7 +1,8 @@
 """The assembly page: which parts there are, how they are joined, and the server's life: start, run, drain, stop.
 
 Threads rather than asyncio: the store blocks in fsync, and measured with it (`bench/server_model.py`) a hop to an
-executor costs an asyncio server more than the loop saves. The store knows neither, so the choice stays open.
+executor costs an asyncio server more than the loop saves. Few of the threads run at once (`call_threads.py`). The store
+knows nothing of either but where it waits, so the choice stays open.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from ironclaw.memory.v1 import (
 from ironclaw_memory import reflecting
 from ironclaw_memory.addresses import reserve_port
 from ironclaw_memory.admittance import describe_admittance, open_authenticator
-from ironclaw_memory.call_threads import CallThreads
 from ironclaw_memory.catalog import load_catalog, load_curation_guide
 from ironclaw_memory.credentials.authenticator import Authenticator
 from ironclaw_memory.events.watches import Watches
@@ -43,6 +43,7 @@ from ironclaw_memory.interceptors.permissions import may_write
 from ironclaw_memory.interceptors.rates import CALLS, WRITE_BYTES, Buckets, Rates
 from ironclaw_memory.interceptors.refusals import RefusalLog
 from ironclaw_memory.interceptors.scope import Scoping
+from ironclaw_memory.interceptors.shedding import CountedThreads, Shedding
 from ironclaw_memory.memory.changes import DocumentChanges
 from ironclaw_memory.memory.context import ContextBuilder
 from ironclaw_memory.memory.curation import Curator
@@ -146,7 +147,7 @@ class Server:
         self._certificates = open_certificates(settings)
         self._stop_request = StopRequest()
         self._sweeper_stop = threading.Event()
-        self._pool = CallThreads(settings.max_in_flight + settings.max_watches + MAX_REFLECTIONS + SPARE_THREADS)
+        self._pool = CountedThreads(settings.max_in_flight + settings.max_watches + MAX_REFLECTIONS + SPARE_THREADS)
         self._server, self._parts = self._assemble()
         self.address = ""
 
@@ -179,6 +180,7 @@ class Server:
         server = grpc.server(
             cast("ThreadPoolExecutor", self._pool),  # gRPC submits to it and asks for no more
             interceptors=[
+                Shedding(settings.max_in_flight, self._pool, SCOPED - WATCHING),
                 Errors(SCOPED | REFLECTION),
                 Deadlines(settings.default_deadline_seconds, settings.max_deadline_seconds, SCOPED, WATCHING),
                 Scoping(SCOPED, HEALTH | REFLECTION, authenticator, RefusalLog(trail.note_refusal)),

@@ -1,11 +1,13 @@
-"""The pool of threads that serves calls does everything once, on few threads, the idle ones last-come first."""
+"""The pool of threads that serves calls does everything once, few at a time, and nobody waits for one that hangs."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from ironclaw_memory import call_threads
 from ironclaw_memory.call_threads import CallThreads
+from ironclaw_memory.turns import waiting
 from tests.server_process import wait_until
 
 SECONDS = 20
@@ -51,7 +53,7 @@ def test_everything_runs_once(pool):
 
 
 def test_what_is_beyond_the_limit_waits(pool):
-    """With every thread taken the next tasks wait until one is free, and then all are done."""
+    """With every thread taken by calls that hang the next wait until one is free, and then all are done."""
     gate, busy, ran, done = threading.Event(), threading.Semaphore(0), [], threading.Event()
 
     def block():
@@ -83,6 +85,75 @@ def test_the_thread_that_was_idle_last_is_first(pool):
         pool.submit(lambda: served.append(threading.get_ident()))
         wait_until(lambda number=number: len(served) == number and pool.idle_threads == 3, SECONDS, "it is idle again")
     assert len(set(served)) == 1
+
+
+@pytest.fixture
+def patience(monkeypatch):
+    """No call counts as long, so that only what is tested passes turns on."""
+    monkeypatch.setattr(call_threads, "LONG_SECONDS", 1_000)
+
+
+@pytest.mark.usefixtures("patience")
+def test_few_run_at_once(pool):
+    """Of many short calls no more than two are ever inside together, though there are threads for three."""
+    inside, most, done = [], [], threading.Semaphore(0)
+
+    def visit(number):
+        inside.append(number)
+        most.append(len(inside))
+        inside.remove(number)
+
+    for number in range(2_000):
+        pool.submit(visit, number).add_done_callback(lambda _: done.release())
+    for _ in range(2_000):
+        assert done.acquire(timeout=SECONDS)
+    assert max(most) <= 2
+
+
+@pytest.mark.usefixtures("patience")
+def test_who_waits_lets_another_run():
+    """A call inside `waiting` holds no turn: with one turn, the call that ends its wait gets in."""
+    pool, released, done = CallThreads(3, at_once=1), threading.Event(), threading.Event()
+
+    def wait():
+        with waiting():
+            assert released.wait(SECONDS)
+        done.set()
+
+    pool.submit(wait)
+    pool.submit(released.set)
+    assert done.wait(SECONDS)
+    pool.shutdown()
+
+
+def test_nobody_waits_for_a_call_that_hangs():
+    """Calls that hang without saying so lose their turns, and all that came after them are served."""
+    pool, gate, done = CallThreads(5, at_once=2), threading.Event(), threading.Semaphore(0)
+    for _ in range(4):
+        pool.submit(gate.wait, SECONDS)
+    for _ in range(10):
+        pool.submit(done.release)
+    for _ in range(10):
+        assert done.acquire(timeout=SECONDS)
+    assert not gate.is_set()
+    gate.set()
+    pool.shutdown()
+
+
+def test_out_of_turn():
+    """What is submitted out of turn runs beside a call that has the only one, and before those that wait."""
+    pool, gate, answered = CallThreads(2, at_once=1), threading.Event(), threading.Event()
+    pool.submit(gate.wait, SECONDS)
+    pool.submit_out_of_turn(answered.set)
+    assert answered.wait(SECONDS)
+    gate.set()
+    pool.shutdown()
+
+
+def test_waiting_means_nothing_elsewhere():
+    """On a thread that serves no call the block just runs."""
+    with waiting():
+        pass
 
 
 def test_a_failing_task_costs_no_thread(pool):
@@ -121,6 +192,6 @@ def test_after_shutdown_what_was_submitted_is_still_done():
     gate.set()
     assert done.wait(SECONDS)
     for thread in threading.enumerate():
-        if thread.name == "call" and thread is not threading.current_thread():
+        if thread.name in {"call", "turns"}:
             thread.join(SECONDS)
     assert threading.active_count() <= before

@@ -30,10 +30,6 @@ __all__ = ["DocumentSource", "IndexSettings", "IndexStats", "SearchAnswer", "Sea
 BUILDERS = 2
 """Scopes whose index is built at the same time in this process; the rest wait and are searched by reading files."""
 
-SEARCHES = 2
-"""Searches that run at the same time in this process; the rest wait their turn. A search is Python between many short
-calls of SQLite, each of which gives the interpreter lock away: sixteen at once take three times the CPU of two."""
-
 _log = structlog.get_logger(__name__)
 
 
@@ -73,7 +69,6 @@ class SearchIndex:
     def _start(self) -> None:
         self._process = os.getpid()
         self._lock = threading.Lock()
-        self._turns = threading.BoundedSemaphore(SEARCHES)
         self._scopes: OrderedDict[Scope, ScopeIndex] = OrderedDict()
         self._stop = threading.Event()
         self._builders: ThreadPoolExecutor | None = None
@@ -103,8 +98,7 @@ class SearchIndex:
         query.check()
         index = self._of(scope)
         self._background.note_search(scope)
-        with self._turns:
-            return index.search(query)
+        return index.search(query)
 
     def stats(self, scope: Scope) -> IndexStats:
         """Return what the index of `scope` holds and which documents it can't hold."""

@@ -17,6 +17,12 @@ RETRY_AFTER_SECONDS = 0.2
 """Longer than the slowest ordinary write, short enough that a turn barely notices."""
 
 
+def overloaded(limit: int, delay: float) -> Overloaded:
+    """Return what a call that finds `limit` others in flight is answered, with the seconds after which to retry."""
+    message = "Too many calls are in flight; this one was not started."
+    return Overloaded(message, retry_after=delay, details={"limit": str(limit)})
+
+
 class Admission(Around):
     """Counts calls in flight and refuses those beyond the limit, or all once `close` was called.
 
@@ -41,11 +47,7 @@ class Admission(Around):
             if self._closed:
                 raise ShuttingDown
             if self._in_flight >= self._limit:
-                raise Overloaded(
-                    "Too many calls are in flight; this one was not started.",
-                    retry_after=RETRY_AFTER_SECONDS,
-                    details={"limit": str(self._limit)},
-                )
+                raise overloaded(self._limit, RETRY_AFTER_SECONDS)
             self._in_flight += 1
 
     def leave(self, entered: None) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from ironclaw_memory.contract.path import TEMPORARY_NAME
+from ironclaw_memory.turns import waiting
 
 from . import openat2
 from .health import FolderGone
@@ -40,9 +41,11 @@ def flush(fd: int) -> None:
         OSError: what was written since the last flush may be lost.
     """
     if sys.platform == "darwin":  # there fsync only reaches the drive's cache
-        fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
+        with waiting():
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
     else:
-        os.fsync(fd)
+        with waiting():
+            os.fsync(fd)
 
 
 def flush_data(fd: int) -> None:
@@ -54,7 +57,8 @@ def flush_data(fd: int) -> None:
     if sys.platform == "darwin":
         flush(fd)
     else:
-        os.fdatasync(fd)
+        with waiting():
+            os.fdatasync(fd)
 
 
 def write_all(fd: int, content: bytes) -> None:

@@ -24,6 +24,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
 from ironclaw_memory.contract.call import Deadline
+from ironclaw_memory.turns import waiting
 
 from .health import FolderGone
 
@@ -126,8 +127,9 @@ def _held(stripes: _Stripes, folder: int, scope_key: int, stripe: int, deadline:
 def _wait_in_queue(queue: threading.Lock, deadline: Deadline) -> None:
     if queue.acquire(blocking=False):
         return
-    while not queue.acquire(timeout=min(deadline.remaining(), _LOOK_AT_CALLER_SECONDS)):
-        deadline.check()
+    with waiting():
+        while not queue.acquire(timeout=min(deadline.remaining(), _LOOK_AT_CALLER_SECONDS)):
+            deadline.check()
 
 
 def _take(fd: int, queue: threading.Lock, deadline: Deadline) -> None:
@@ -135,7 +137,8 @@ def _take(fd: int, queue: threading.Lock, deadline: Deadline) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        _KernelWait(fd, queue).finish(deadline)
+        with waiting():
+            _KernelWait(fd, queue).finish(deadline)
     except BaseException:
         os.close(fd)
         queue.release()
