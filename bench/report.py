@@ -60,8 +60,8 @@ def print_calls(calls: ByConcurrency) -> None:
 
 def _call_row(name: str, samples: Mapping[str, Sample]) -> Row:
     sample = samples[name]
-    is_bare = name == throughput.BARE_WRITE
-    is_write = name in (throughput.WRITE, throughput.WRITE_ONCE)
+    is_bare = name in throughput.FLOORS.values()
+    floor = throughput.FLOORS.get(name)
     return (
         name,
         figure(sample.rate),
@@ -70,7 +70,7 @@ def _call_row(name: str, samples: Mapping[str, Sample]) -> Row:
         figure(sample.caller_us if is_bare else sample.server_us),
         "" if is_bare else figure(sample.caller_us),
         "" if is_bare else f"{sample.over(samples[throughput.EMPTY]):.2f}",
-        f"{sample.over(samples[throughput.BARE_WRITE]):.2f}" if is_write else "",
+        f"{sample.over(samples[floor]):.2f}" if floor else "",
     )
 
 

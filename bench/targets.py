@@ -9,7 +9,7 @@ from typing import Final
 
 from bench import throughput
 from bench.footprint import Footprint
-from bench.growth import BySize
+from bench.growth import OPERATIONS, BySize
 from bench.index_cost import IndexCost
 from bench.throughput import ByConcurrency
 
@@ -65,23 +65,14 @@ def ratio_by_concurrency(subject: str, floor: str) -> Callable[[Results], Iterat
     return measure
 
 
-def delay_by_concurrency(subject: str, other: str) -> Callable[[Results], Iterator[tuple[str, float]]]:
-    """Return what compares the median latencies of two subjects at each concurrency."""
+def growth(operation: str) -> Callable[[Results], Iterator[tuple[str, float]]]:
+    """Return what compares the median latency at the largest size with that at the smallest, on each axis."""
 
     def measure(results: Results) -> Iterator[tuple[str, float]]:
-        for concurrency, samples in results.calls.items():
-            yield f"{concurrency} in flight", samples[subject].slower_than(samples[other])
-
-    return measure
-
-
-def growth_of(operation: str, smallest: int) -> Callable[[Results], Iterator[tuple[str, float]]]:
-    """Return what compares the median latency in the largest scope with that in the scope of `smallest` documents."""
-
-    def measure(results: Results) -> Iterator[tuple[str, float]]:
-        samples = results.by_documents[operation]
-        largest = max(samples)
-        yield f"{smallest:,} to {largest:,} documents", samples[largest].slower_than(samples[smallest])
+        for axis, by_size in (("documents", results.by_documents), ("scopes", results.by_scopes)):
+            samples = by_size[operation]
+            smallest, largest = min(samples), max(samples)
+            yield f"{smallest:,} to {largest:,} {axis}", samples[largest].slower_than(samples[smallest])
 
     return measure
 
@@ -103,14 +94,12 @@ def _index_cost(results: Results) -> Iterator[tuple[str, float]]:
 
 
 TARGETS: Final = (
-    Target("Read, of an empty handler", 0.8, True, ratio_by_concurrency(throughput.READ, throughput.EMPTY)),
+    Target("Read, of an empty handler", 0.9, True, ratio_by_concurrency(throughput.READ, throughput.EMPTY)),
+    Target("RetrieveContext, of a Read", 0.5, True, ratio_by_concurrency(throughput.CONTEXT, throughput.READ)),
     Target(
-        "Write, of the bare file protocol", 0.5, True, ratio_by_concurrency(throughput.WRITE, throughput.BARE_WRITE)
+        "Write, of the bare file protocol", 0.7, True, ratio_by_concurrency(throughput.WRITE, throughput.BARE_WRITE)
     ),
-    Target("RetrieveContext, of a Search", 1.5, False, delay_by_concurrency(throughput.CONTEXT, throughput.SEARCH)),
-    Target("Read's growth", 1.3, False, growth_of("Read", 10)),
-    Target("Write's growth", 1.3, False, growth_of("Write", 10)),
-    Target("Search's growth", 3.0, False, growth_of("Search", 100)),
+    *(Target(f"{operation}'s growth", 1.3, False, growth(operation)) for operation in OPERATIONS),
     Target("Write with the index, of one without", 1.5, False, _index_cost),
     Target("start to ready, s", 1.5, False, _start),
     Target("resident memory of a worker, MiB", 120.0, False, _memory),

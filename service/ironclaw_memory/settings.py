@@ -57,7 +57,7 @@ class Settings(BaseModel):
         128,
         ge=1,
         le=4096,
-        description="Calls a worker serves at once; the next is refused with OVERLOADED. Each holds a thread.",
+        description="Calls that a worker has taken on and not answered; the next is refused with OVERLOADED.",
     )
     default_deadline_seconds: float = Field(
         10.0, gt=0, le=3600, description="For callers that set no deadline; far above any ordinary call."
