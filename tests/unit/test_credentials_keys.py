@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import stat
 import threading
@@ -9,7 +10,7 @@ import threading
 import pytest
 
 from ironclaw_memory.contract.grant import parse_grant
-from ironclaw_memory.credentials.authenticator import Authenticator, Missing, Presented
+from ironclaw_memory.credentials.authenticator import LOOKING_SECONDS, Authenticator, Missing, Presented
 from ironclaw_memory.credentials.key_file import KeyState, key_file, read_keys
 from ironclaw_memory.credentials.key_ring import KeyRing
 from ironclaw_memory.credentials.key_text import digest_of, id_of, make_key
@@ -226,9 +227,19 @@ def test_a_key_of_another_folder_is_unknown(ring, tmp_path_factory):
     assert why_refused(ring, "icm_x") == "malformed API key"
 
 
+def test_the_first_key_counts_at_the_next_look(cabinet, ring):
+    """A server without keys looks for the first one fifty times a second, not at each call."""
+    times = iter([0.0, LOOKING_SECONDS * 0.9, LOOKING_SECONDS])
+    authenticator = Authenticator(ring, now=times.__next__)
+    assert not authenticator.is_needed()
+    cabinet.create("host", GRANT, 60)
+    assert not authenticator.is_needed()
+    assert authenticator.is_needed()
+
+
 def test_keys_that_vanish_open_no_door(cabinet, ring, tmp_path):
     """Once there were keys, a process asks for one for ever, and without the file none is accepted."""
-    authenticator = Authenticator(ring)
+    authenticator = Authenticator(ring, now=itertools.count().__next__)  # a second passes between any two looks
     assert authenticator.authenticate(Presented()) is None
     made = cabinet.create("host", GRANT, 60)
     with pytest.raises(Missing):

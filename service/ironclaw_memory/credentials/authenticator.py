@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,6 +48,7 @@ class Authenticator:
             on, and this process asks for ever then: a file that vanishes must not open the door.
         tokens: proves signed tokens; None where they are off.
         certificates: proves client certificates; None where they are off.
+        now: a clock in seconds.
     """
 
     def __init__(
@@ -55,18 +58,20 @@ class Authenticator:
         keys_needed: bool = False,
         tokens: TokenVerifier | None = None,
         certificates: CertificateGrants | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._keys = keys
         self._tokens = tokens
         self._certificates = certificates
         self._needed = keys_needed or tokens is not None or certificates is not None
-        self._looks_again = 0.0
+        self._now = now
+        self._looks_again = -math.inf
 
     def is_needed(self) -> bool:
         """Tell whether calls need a credential."""
-        if not self._needed and self._keys is not None and time.monotonic() >= self._looks_again:
+        if not self._needed and self._keys is not None and (now := self._now()) >= self._looks_again:
             self._needed = self._keys.holds_any()
-            self._looks_again = time.monotonic() + LOOKING_SECONDS
+            self._looks_again = now + LOOKING_SECONDS
         return self._needed
 
     def ways(self) -> tuple[str, ...]:

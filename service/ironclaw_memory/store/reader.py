@@ -22,6 +22,7 @@ import hashlib
 import os
 import threading
 import time
+import weakref
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,7 +63,8 @@ class DocumentReader:
     """
 
     def __init__(self, data_dir: Path) -> None:
-        self._base = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)  # for as long as the process lives
+        self._base = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self._base)
         self._guard = threading.Lock()
         self._known: dict[tuple[Scope, DocumentPath], _Known] = {}  # read freely, changed under _guard
 
