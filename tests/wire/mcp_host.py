@@ -30,6 +30,19 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "ironclaw_memory", "mcp", *arguments]
 
 
+def run_to_its_end(*arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run the command as a process of its own, which is to end by itself: it sets up logs and signals."""
+    return subprocess.run(
+        command(*arguments),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=environment(env),
+    )
+
+
 @asynccontextmanager
 async def over_stdio(
     *arguments: str, env: Mapping[str, str] | None = None, mode: str = "auto"

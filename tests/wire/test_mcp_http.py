@@ -9,11 +9,9 @@ import ssl
 import httpx2
 import pytest
 import trustme
-from click.testing import CliRunner
 
-from ironclaw_memory.cli import main
 from tests.caller import new_tenant
-from tests.wire.mcp_host import STOP_SECONDS, endpoint, over_http
+from tests.wire.mcp_host import STOP_SECONDS, endpoint, over_http, run_to_its_end
 from tests.wire.stalling_service import STALL_SECONDS, stalling_service
 
 TOKEN = "a-token-of-thirty-two-characters"
@@ -132,8 +130,8 @@ REFUSED = [
 @pytest.mark.parametrize(("arguments", "env", "said"), REFUSED, ids=[str(n) for n in range(len(REFUSED))])
 def test_what_isnt_safe_isnt_served(arguments, env, said):
     """Beyond loopback only with a token and HTTPS; what is wrong is said in a line, with exit code 2."""
-    refused = CliRunner().invoke(main, ["mcp", *arguments], env=env)
-    assert refused.exit_code == 2
+    refused = run_to_its_end(*arguments, env=env)
+    assert refused.returncode == 2
     assert said in refused.stderr
     assert refused.stdout == ""
 
@@ -141,8 +139,8 @@ def test_what_isnt_safe_isnt_served(arguments, env, said):
 def test_a_port_that_is_taken_is_said(open_door):
     """Nobody's port is shared."""
     address = open_door.url.split("/")[2]
-    refused = CliRunner().invoke(main, ["mcp", "--http", address])
-    assert refused.exit_code == 2
+    refused = run_to_its_end("--http", address)
+    assert refused.returncode == 2
     assert "can't be bound" in refused.stderr
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -15,7 +17,7 @@ from click.testing import CliRunner
 from ironclaw_memory.cli import main
 from tests.caller import new_tenant
 from tests.server_process import environment, wait_until
-from tests.wire.mcp_host import command, error, over_stdio
+from tests.wire.mcp_host import command, error, over_stdio, run_to_its_end
 from tests.wire.stalling_service import STALL_SECONDS, stalling_service
 
 STOP_SECONDS = 40.0
@@ -32,6 +34,13 @@ def call(tool: str, arguments: dict[str, object], number: int = 2) -> dict[str, 
     """Return a tool call as a message."""
     params = {"name": tool, "arguments": arguments}
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """A folder for sockets, whose paths may not be long: pytest's own are."""
+    with tempfile.TemporaryDirectory(prefix="mcp-") as folder:
+        yield Path(folder)
 
 
 class RawHost:
@@ -138,10 +147,8 @@ def family(host: RawHost) -> list[psutil.Process]:
     return psutil.Process(host.process.pid).children(recursive=True)
 
 
-def test_a_data_folder_is_served_without_a_server(tmp_path):
+def test_a_data_folder_is_served_without_a_server(tmp_path, scratch):
     """One command is enough: it starts a server of its own, which is gone with it and leaves no socket behind."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
     with raw_host("--data-dir", str(tmp_path / "data"), env={"TMPDIR": str(scratch)}) as host:
         host.open()
         host.send(call("ironclaw_memory_write", {"target": "memory", "content": "User likes tea."}))
@@ -157,10 +164,8 @@ def test_a_data_folder_is_served_without_a_server(tmp_path):
     assert document.read_text() == "User likes tea.\n"
 
 
-def test_a_signal_while_the_server_starts_leaves_nothing_behind(tmp_path):
+def test_a_signal_while_the_server_starts_leaves_nothing_behind(tmp_path, scratch):
     """A host that changes its mind at once is obeyed at once."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
     with raw_host("--data-dir", str(tmp_path / "data"), env={"TMPDIR": str(scratch)}) as host:
         wait_until(lambda: list(scratch.iterdir()), STOP_SECONDS, "the socket's folder")
         host.process.terminate()
@@ -168,9 +173,9 @@ def test_a_signal_while_the_server_starts_leaves_nothing_behind(tmp_path):
         assert list(scratch.iterdir()) == []
 
 
-def test_a_killed_host_takes_its_server_along(tmp_path):
+def test_a_killed_host_takes_its_server_along(tmp_path, scratch):
     """However this process ends, no server stays behind."""
-    with raw_host("--data-dir", str(tmp_path / "data"), env={"TMPDIR": str(tmp_path)}) as host:
+    with raw_host("--data-dir", str(tmp_path / "data"), env={"TMPDIR": str(scratch)}) as host:
         host.open()
         (started,) = family(host)
         host.process.kill()
@@ -178,10 +183,10 @@ def test_a_killed_host_takes_its_server_along(tmp_path):
 
 
 @pytest.mark.asyncio
-async def test_two_hosts_share_a_data_folder(tmp_path):
+async def test_two_hosts_share_a_data_folder(tmp_path, scratch):
     """Each with a server of its own: what one notes the other reads."""
-    data, scratch = ("--data-dir", str(tmp_path / "data")), {"TMPDIR": str(tmp_path)}
-    async with over_stdio(*data, env=scratch) as one, over_stdio(*data, env=scratch) as other:
+    data, env = ("--data-dir", str(tmp_path / "data")), {"TMPDIR": str(scratch)}
+    async with over_stdio(*data, env=env) as one, over_stdio(*data, env=env) as other:
         await one.call_tool("ironclaw_memory_write", {"target": "n.md", "content": "from one"})
         await other.call_tool("ironclaw_memory_write", {"target": "n.md", "content": "from other"})
         read = await one.call_tool("ironclaw_memory_read", {"path": "n.md"})
@@ -189,10 +194,10 @@ async def test_two_hosts_share_a_data_folder(tmp_path):
 
 
 @pytest.mark.asyncio
-async def test_the_private_server_is_configured_by_the_environment(tmp_path):
+async def test_the_private_server_is_configured_by_the_environment(tmp_path, scratch):
     """Settings hold there too, but for how it listens."""
     env = {"IRONCLAW_MEMORY_DOCUMENT_BYTES": "1024", "IRONCLAW_MEMORY_LISTEN": "0.0.0.0:1"}
-    async with over_stdio("--data-dir", str(tmp_path / "data"), env=env | {"TMPDIR": str(tmp_path)}) as client:
+    async with over_stdio("--data-dir", str(tmp_path / "data"), env=env | {"TMPDIR": str(scratch)}) as client:
         large = await client.call_tool("ironclaw_memory_write", {"target": "n.md", "content": "x" * 2000})
     assert error(large)["reason"] == "DOCUMENT_TOO_LARGE"
 
@@ -222,20 +227,18 @@ MISUSES = [
 @pytest.mark.parametrize(("arguments", "env", "said"), MISUSES, ids=[said for _, _, said in MISUSES])
 def test_wrong_usage_is_exit_code_2(arguments, env, said):
     """What can't work is said before a host is spoken to."""
-    refused = CliRunner().invoke(main, ["mcp", *arguments], env=env)
-    assert (refused.exit_code, refused.stdout) == (2, "")
+    refused = run_to_its_end(*arguments, env=env)
+    assert (refused.returncode, refused.stdout) == (2, "")
     assert said in refused.stderr
     assert "secret" not in refused.stderr
 
 
-def test_a_folder_too_deep_for_a_socket_is_said(tmp_path, monkeypatch):
+def test_a_folder_too_deep_for_a_socket_is_said(tmp_path):
     """The system's own words for it would tell nobody what to do."""
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(deep))
-    monkeypatch.setattr(signal, "signal", lambda *_: None)  # this process isn't the command's own
-    refused = CliRunner().invoke(main, ["mcp", "--data-dir", str(tmp_path / "data")])
-    assert (refused.exit_code, refused.stdout) == (2, "")
+    refused = run_to_its_end("--data-dir", str(tmp_path / "data"), env={"TMPDIR": str(deep)})
+    assert (refused.returncode, refused.stdout) == (2, "")
     assert "TMPDIR" in refused.stderr
     assert list(deep.iterdir()) == []
 
