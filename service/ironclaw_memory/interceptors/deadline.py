@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from contextvars import Token
 
 import grpc
 
 from ironclaw_memory.contract.call import Deadline
-from ironclaw_memory.contract.faults import CallCancelled, DeadlineExceeded
 from ironclaw_memory.interceptors.around import Around
 from ironclaw_memory.interceptors.call import DEADLINE
 
@@ -43,11 +41,9 @@ class Deadlines(Around):
             seconds = math.inf if remaining is None else remaining
         else:
             seconds = self._default_seconds if remaining is None else min(remaining, self._cap_seconds)
-        if seconds <= 0:
-            raise DeadlineExceeded
-        if not context.is_active():
-            raise CallCancelled
-        return DEADLINE.set(Deadline(time.monotonic() + seconds, lambda: not context.is_active()))
+        deadline = Deadline.after(seconds, lambda: not context.is_active())
+        deadline.check()
+        return DEADLINE.set(deadline)
 
     def leave(self, entered: Token[Deadline]) -> None:
         """Forget it: the thread serves other calls."""

@@ -1,4 +1,4 @@
-"""Refuses calls beyond the limit at a third of what refusing them further in would take: the outermost interceptor.
+"""Refuses calls beyond the limit at a part of what refusing them further in would take: the outermost interceptor.
 
 `Admission` refuses too; but by then a call has had its message received, a thread, its metadata checked and its fault
 made into a status. Under overload most calls are refused, and what that takes is missing to those that are served. So

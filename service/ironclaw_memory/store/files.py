@@ -122,11 +122,11 @@ def open_file(root: int, names: Sequence[bytes]) -> int | None:
     Raises:
         OSError: it is there and can't be opened.
     """
+    if len(names) > 1 and openat2.is_offered():
+        return open_path(root, b"/".join(names))
     try:
         if len(names) == 1:
             return os.open(names[0], _READ_FLAGS, dir_fd=root)
-        if openat2.is_offered():
-            return openat2.open_plainly(root, b"/".join(names), _READ_FLAGS)
         parent = _open_each(root, names[:-1])
         try:
             return os.open(names[-1], _READ_FLAGS, dir_fd=parent)
